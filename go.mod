@@ -1,0 +1,3 @@
+module github.com/iamfaham/recolva
+
+go 1.25.0
