@@ -34,7 +34,7 @@ _LN2 = 0xB17217F7D1CF79ABC9E3B398  # floor(ln 2 * 2^96)
 _LOG2_E = 0x171547652B82FE1777D0FFDA0  # floor(2^96 / ln 2)
 _UNIT = 2.0**-_BITS
 _SCALE = 2.0**_BITS
-_STEPS_PER_NAT = 23637.11554992477  # 2^14 / ln 2
+_STEPS_PER_NAT = 23637.115549924776  # 2^14 / ln 2
 
 # Proven error bounds in units of the last place: 2^-80 for a half-life (bound 2^-78), relative
 # 2^-76.4 for the power law (bound 2^-75 of 2^149).

@@ -136,6 +136,8 @@ def _typed(values: Any, typecode: str) -> Optional[array[Any]]:
     """Return values as an array of 8-byte elements, if they are an array or buffer of those."""
     if isinstance(values, array) and values.typecode == typecode:
         return values
+    if isinstance(values, (list, tuple)):
+        return None
     try:
         view = memoryview(values)
     except TypeError:
