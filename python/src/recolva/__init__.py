@@ -30,7 +30,7 @@ TYPE_CHECKING = False  # as good as typing's for a type checker, without the cos
 if TYPE_CHECKING:
     from typing import Any
 
-    from recolva._backend import Backend, backend
+    from recolva._backend import backend
     from recolva.arrays import score_array
     from recolva.decisions import Decision
     from recolva.errors import (
@@ -43,18 +43,14 @@ if TYPE_CHECKING:
         RecolvaError,
         Refused,
     )
-    from recolva.models import MODELS, Exponential, PowerLaw
     from recolva.reference import exponential_score, power_law_score
     from recolva.store import MemoryRecord, MemoryStore, prune_memories, score_memories
 
     __version__: str
 
 __all__ = [
-    "MODELS",
-    "Backend",
     "CommittedUncertain",
     "Decision",
-    "Exponential",
     "InvalidArgument",
     "InvalidArgumentType",
     "InvalidRecord",
@@ -62,7 +58,6 @@ __all__ = [
     "MemoryStore",
     "NeedsRecovery",
     "PartialPruneError",
-    "PowerLaw",
     "RecolvaError",
     "Refused",
     "backend",
@@ -75,7 +70,7 @@ __all__ = [
 
 # Names are fetched when they are first used, so that importing the package costs next to nothing.
 _HOMES = {
-    "recolva._backend": ("Backend", "backend"),
+    "recolva._backend": ("backend",),
     "recolva.arrays": ("score_array",),
     "recolva.decisions": ("Decision",),
     "recolva.errors": (
@@ -88,7 +83,6 @@ _HOMES = {
         "RecolvaError",
         "Refused",
     ),
-    "recolva.models": ("MODELS", "Exponential", "PowerLaw"),
     "recolva.reference": ("exponential_score", "power_law_score"),
     "recolva.store": ("MemoryRecord", "MemoryStore", "prune_memories", "score_memories"),
 }

@@ -7,6 +7,7 @@ have checked every value: ctypes would wrap an integer that is too large without
 from __future__ import annotations
 
 import ctypes
+import os
 from array import array
 from ctypes import POINTER, byref, c_double, c_int32, c_int64, c_void_p
 from enum import IntEnum
@@ -70,6 +71,7 @@ class NativeLibrary:
         """Load the library at path, or raise Unusable."""
         self.path = path
         try:
+            _refuse_cut(path)
             self._library = ctypes.CDLL(path)
             self._check_version()
             self._scalar = {m: self._function(_name(m), _scalar_signature(m)) for m in MODELS}
@@ -149,6 +151,20 @@ class NativeLibrary:
         )
         _check(status)
         block.records, block.blanks, block.consumed, block.bad_line = (n.value for n in found)
+
+
+def _refuse_cut(path: str) -> None:
+    """Raise Unusable for an ELF file that is cut short: the loader would die of it, not refuse it.
+
+    The table of sections, to which the header points, is the last thing in the file.
+    """
+    with open(path, "rb") as file:
+        header = file.read(64)
+    if len(header) == 64 and header.startswith(b"\x7fELF\x02\x01"):  # 64 bits, little-endian
+        table = int.from_bytes(header[40:48], "little")
+        entry, count = header[58] | header[59] << 8, header[60] | header[61] << 8
+        if table + entry * count > os.path.getsize(path):
+            raise Unusable(f"{path}: file is cut short")
 
 
 def _check(status: int) -> None:
