@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from recolva import _backend
 from recolva._native import library_path
 
@@ -31,7 +32,7 @@ def fresh_backend(monkeypatch):
 @pytest.fixture(params=["native", "pure"])
 def backend(request, monkeypatch, fresh_backend):
     """Run the test with the native library and with pure Python."""
-    if request.param == "native" and not Path(library_path()).is_file():
+    if request.param == "native" and not library_path().is_file():
         pytest.skip("no native library is staged: scripts/stage_native.py")
     monkeypatch.setenv("RECOLVA_NATIVE", "1" if request.param == "native" else "0")
     assert fresh_backend.backend().name == request.param

@@ -8,6 +8,7 @@ from array import array
 from pathlib import Path
 
 import pytest
+
 from recolva import _ffi
 from recolva._native import library_path
 from recolva.models import MODELS, Exponential, PowerLaw
@@ -26,9 +27,9 @@ def header():
 
 @pytest.fixture(scope="module")
 def library():
-    if not Path(library_path()).is_file():
+    if not library_path().is_file():
         pytest.skip("no native library is staged: scripts/stage_native.py")
-    return _ffi.NativeLibrary(library_path())
+    return _ffi.NativeLibrary(str(library_path()))
 
 
 def prototypes(header):
@@ -112,7 +113,8 @@ LINE_STARTS = [0, LINES.index(b'{"last'), LINES.index(b'{"id":"c"')]
 
 @pytest.mark.parametrize("kind", [bytes, bytearray])
 @pytest.mark.parametrize(
-    ("model", "scores"), [(Exponential(DAY), [0.5, 1.0]), (PowerLaw(DAY, 1.0), [0.25, 1.0])]
+    ("model", "scores"),
+    [(Exponential(DAY), [0.5, 1.0]), (PowerLaw(DAY, 1.0), [0.25, 1.0])],
 )
 def test_a_block_of_lines(library, kind, model, scores):
     """A scan finds the whole lines, their ids, scores and decisions."""

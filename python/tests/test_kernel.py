@@ -12,6 +12,7 @@ from decimal import Decimal, localcontext
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+
 from recolva import _kernel
 
 GOLDEN_COUNTS = {"E": 7144, "P": 13992}
@@ -152,7 +153,7 @@ def test_power_never_falls_with_importance(first, second, age, scale, exponent):
 
 @pytest.mark.parametrize("halvings", [0, 1, 2, 1021, 1022, 1023, 1074])
 def test_whole_half_lives_are_powers_of_two(halvings):
-    """n half-lives give exactly 2^-n, subnormal ones included."""
+    """N half-lives give exactly 2^-n, subnormal ones included."""
     assert bits(_kernel.half_life(halvings * 7, 7)) == bits(math.ldexp(1.0, -halvings))
 
 

@@ -6,9 +6,10 @@ import dataclasses
 import pickle
 
 import pytest
-import recolva
 from hypothesis import given
 from hypothesis import strategies as st
+
+import recolva
 from recolva import _kernel, reference
 from recolva.decisions import REASONS, Decision, decide
 from recolva.errors import InvalidArgument, InvalidArgumentType
@@ -22,11 +23,17 @@ durations = st.integers(1000, 315_576_000_000)
 def test_quickstart():
     """The two scores of the documentation."""
     score = recolva.exponential_score(
-        last_accessed=1_000_000, now=87_400_000, half_life_millis=86_400_000
+        last_accessed=1_000_000,
+        now=87_400_000,
+        half_life_millis=86_400_000,
     )
     assert score == 0.5
     score = recolva.power_law_score(
-        last_accessed=1_000_000, now=87_400_000, scale_millis=DAY, exponent=1.0, importance=0.5
+        last_accessed=1_000_000,
+        now=87_400_000,
+        scale_millis=DAY,
+        exponent=1.0,
+        importance=0.5,
     )
     assert score == 0.25
 
@@ -133,7 +140,9 @@ def test_exponential_scores_exact_ages(last_accessed, now, half_life):
     age = max(0, now - last_accessed)
     expected = _kernel.half_life(age, half_life)
     score = recolva.exponential_score(
-        last_accessed=last_accessed, now=now, half_life_millis=half_life
+        last_accessed=last_accessed,
+        now=now,
+        half_life_millis=half_life,
     )
     assert score == expected == Exponential(half_life).score(last_accessed, now, 0.1)
 
@@ -181,9 +190,13 @@ def test_scores_refuse(changes, error, text):
 
 
 def test_equality_is_stable_at_tidy_numbers():
-    """importance 0.06 at five times the scale is exactly 0.01, which a threshold of 0.01 retains."""
+    """Importance 0.06 at five times the scale is exactly 0.01, which a threshold of 0.01 retains."""
     score = recolva.power_law_score(
-        last_accessed=0, now=5 * DAY, scale_millis=DAY, exponent=1.0, importance=0.06
+        last_accessed=0,
+        now=5 * DAY,
+        scale_millis=DAY,
+        exponent=1.0,
+        importance=0.06,
     )
     assert decide(score, 0.01) == (False, "score_at_or_above_threshold")
 
@@ -195,7 +208,8 @@ def test_functions_of_reference_are_the_public_ones():
 
 
 @pytest.mark.parametrize(
-    ("score", "prune", "reason"), [(0.4999999999999999, True, REASONS[1]), (0.5, False, REASONS[0])]
+    ("score", "prune", "reason"),
+    [(0.4999999999999999, True, REASONS[1]), (0.5, False, REASONS[0])],
 )
 def test_pruning_is_strict(score, prune, reason):
     """Below the threshold prunes, equality retains."""
