@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 import os
 import subprocess
 import sys
@@ -19,6 +21,21 @@ ROOT = Path(__file__).parents[2]
 def conformance():
     """Folder of the cases that the Go and the Python tests share."""
     return ROOT / "internal" / "conformance" / "testdata"
+
+
+@pytest.fixture(scope="session")
+def golden(conformance):
+    """Rows (model, arguments, score), made with mpmath at 400 bits."""
+    rows = []
+    with gzip.open(conformance / "models" / "golden_scores.jsonl.gz", "rt") as lines:
+        for row in map(json.loads, lines):
+            if row["model"] == "E":
+                arguments = (row["age"], row["half_life"])
+            else:
+                importance, exponent = map(float.fromhex, (row["importance"], row["exponent"]))
+                arguments = (importance, row["age"], row["scale"], exponent)
+            rows.append((row["model"], arguments, float.fromhex(row["score_hex"])))
+    return rows
 
 
 @pytest.fixture

@@ -90,6 +90,19 @@ def test_every_age_of_int64(library):
                 assert native == model.score(last_accessed, now, 1.0)
 
 
+def test_every_golden_vector_to_the_bit(library, golden):
+    """The library returns the bits of every golden vector."""
+    strays = []
+    for model, arguments, expected in golden:
+        importance, age, span, exponent = arguments if model == "P" else (1.0, *arguments, None)
+        now = min(age, 2**63 - 1)
+        built = Exponential(span) if exponent is None else PowerLaw(span, exponent)
+        score = library.score(built, now - age, now, importance)
+        if score.hex() != expected.hex():
+            strays.append((built, arguments, score, expected))
+    assert strays == []
+
+
 def test_an_unexpected_status_is_an_error(library):
     """A value that was not checked is caught, and nothing is written."""
     model = Exponential(DAY)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 import math
 import random
 import struct
@@ -27,21 +25,6 @@ importances = st.floats(0.0, 1.0)
 
 def bits(value):
     return struct.pack("<d", value)
-
-
-@pytest.fixture(scope="module")
-def golden(conformance):
-    """Rows (model, arguments, score), made with mpmath at 400 bits."""
-    rows = []
-    with gzip.open(conformance / "models" / "golden_scores.jsonl.gz", "rt") as lines:
-        for row in map(json.loads, lines):
-            if row["model"] == "E":
-                arguments = (row["age"], row["half_life"])
-            else:
-                importance, exponent = map(float.fromhex, (row["importance"], row["exponent"]))
-                arguments = (importance, row["age"], row["scale"], exponent)
-            rows.append((row["model"], arguments, float.fromhex(row["score_hex"])))
-    return rows
 
 
 def strays(golden, functions):

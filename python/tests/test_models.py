@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import json
+import math
 import pickle
 
 import pytest
@@ -11,6 +13,7 @@ from hypothesis import strategies as st
 
 import recolva
 from recolva import _kernel, reference
+from recolva._arguments import number
 from recolva.decisions import REASONS, Decision, decide
 from recolva.errors import InvalidArgument, InvalidArgumentType
 from recolva.models import MODELS, Exponential, PowerLaw, build_model, parameters
@@ -36,6 +39,57 @@ def test_quickstart():
         importance=0.5,
     )
     assert score == 0.25
+
+
+def cases(conformance, name):
+    """Return the cases of a shared file, NaN and the infinities as floats."""
+    special = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
+
+    def hook(pairs):
+        return {key: special.get(value, value) if isinstance(value, str) else value for key, value in pairs}
+
+    lines = (conformance / "models" / name).read_text(encoding="utf-8").splitlines()
+    return [json.loads(line, object_pairs_hook=hook) for line in lines]
+
+
+def verdict(function, *arguments):
+    """Return the text of the error that a function raises, or None."""
+    try:
+        function(*arguments)
+    except InvalidArgument as error:
+        return str(error)
+    return None
+
+
+def test_shared_limits(conformance):
+    """Every parameter that the Go package accepts or rejects, with the same text."""
+    limits = cases(conformance, "limits.jsonl")
+    assert len(limits) >= 41
+    for case in limits:
+        kind = MODELS[case["model"]]
+        rejects = case.get("rejects")
+        text = f"{rejects['param']} {rejects['text']}" if rejects else None
+        assert verdict(lambda kind=kind, case=case: kind(**case["params"])) == text, case
+
+
+def test_shared_fractions(conformance):
+    """Every threshold and importance that the Go package accepts or rejects, with the same text."""
+    fractions = cases(conformance, "fractions.jsonl")
+    assert len(fractions) >= 28
+    for case in fractions:
+        text = f"{case['name']} {case['rejects']}" if "rejects" in case else None
+        assert verdict(number, case["name"], case["value"], 0.0, 1.0) == text, case
+
+
+def test_shared_ages(conformance):
+    """Every age is that of the Go package, over all of int64."""
+    ages = cases(conformance, "ages.jsonl")
+    assert len(ages) >= 24
+    for case in ages:
+        arguments = (case["last_accessed"], case["now"])
+        assert Exponential(1000).score(*arguments) == _kernel.half_life(case["age"], 1000), case
+        expected = _kernel.power(0.7, case["age"], 10**11, 0.1)
+        assert PowerLaw(10**11, 0.1).score(*arguments, 0.7) == expected, case
 
 
 def test_one_table_of_models():
