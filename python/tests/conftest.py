@@ -10,9 +10,14 @@ import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from recolva import _backend
 from recolva._native import library_path
+
+# How long an example takes says nothing on a busy machine.
+settings.register_profile("recolva", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("recolva")
 
 ROOT = Path(__file__).parents[2]
 

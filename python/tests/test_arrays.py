@@ -21,7 +21,7 @@ TIMES = [1_000_000, 87_400_000, -85_400_000, 2**63 - 1, -(2**63)]
 pytestmark = pytest.mark.usefixtures("backend")
 
 # One choice of backend serves all examples of a property.
-per_backend = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+per_backend = settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 
 
 @pytest.fixture
