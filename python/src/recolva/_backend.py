@@ -47,7 +47,7 @@ class _State:
     backend: Backend
 
 
-_lock = threading.Lock()  # only taken within held_off, so free after a fork
+_lock = threading.Lock()
 _state: _State | None = None
 _tried_by: int | None = None  # process that first mapped the library; _ANCESTOR for a parent
 _ANCESTOR = -1
@@ -159,7 +159,8 @@ def _write_all(file: int, content: bytes) -> None:
 
 def _after_fork_in_child() -> None:
     """Disown the parent's library."""
-    global _state, _tried_by  # noqa: PLW0603 - the one choice of a process
+    global _lock, _state, _tried_by  # noqa: PLW0603 - the one choice of a process
+    _lock = threading.Lock()
     if _tried_by is not None:
         _tried_by = _ANCESTOR
     if _state is not None and _state.library is not None:
