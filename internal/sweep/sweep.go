@@ -48,7 +48,7 @@ type Job struct {
 	MaxLineBytes int64 // 0 means record.DefaultMaxLineBytes
 	BlockBytes   int   // 0 means a good size; any size gives the same outputs
 
-	// The callbacks are optional, called in file order, never concurrently.
+	// The callbacks are optional, called each in file order, never concurrently.
 	Progress func(bytes int64)       // so many more bytes are done
 	Visit    func(Decision)          // each decision; costs time and memory
 	Invalid  func(line *InvalidLine) // the first invalid lines that are kept
