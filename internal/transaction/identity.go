@@ -33,7 +33,7 @@ func checkKinds(f Files) error {
 			return &Error{Failed, err}
 		}
 		if !info.Mode().IsRegular() {
-			return refusef("%s is %s, not a regular file: %s", r.name, kindName(info.Mode()), r.path)
+			return refusef("%s %s is %s, not a regular file", r.name, r.path, kindName(info.Mode()))
 		}
 	}
 	return nil
@@ -64,7 +64,7 @@ func checkAliases(f Files) error {
 				return &Error{Failed, err}
 			}
 			if same {
-				return refusef("%s and %s are the same file: %s, %s", a.name, b.name, a.path, b.path)
+				return refusef("%s %s and %s %s are the same file", a.name, a.path, b.name, b.path)
 			}
 		}
 	}
