@@ -22,7 +22,11 @@ func runSweep(ctx context.Context, p *program, args []string) error {
 	}
 	job := o.job()
 	job.Options.Warn = p.warn
-	job.Invalid = func(line *sweep.InvalidLine) { p.warn(line.Error() + " (kept)") }
+	told := int64(0)
+	job.Invalid = func(line *sweep.InvalidLine) {
+		told++
+		p.warn(line.Error() + " (kept)")
+	}
 	size := int64(-1)
 	if o.input == "-" {
 		job.Stdin = interruptible(ctx, p.stdin)
@@ -35,6 +39,12 @@ func runSweep(ctx context.Context, p *program, args []string) error {
 	bar.stop()
 	if err != nil {
 		return causeOf(ctx, err)
+	}
+	if more := summary.Invalid - told; more > 0 {
+		p.warn(fmt.Sprintf("%d more invalid lines (kept)", more))
+	}
+	for i, text := range summary.WouldRefuse {
+		summary.WouldRefuse[i] = printable(text)
 	}
 	err = p.result(summary.AppendJSON(nil))
 	if err != nil && o.mode != sweep.DryRun {

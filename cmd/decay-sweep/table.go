@@ -60,10 +60,9 @@ var fileFlags = []flagRow{
 
 // scoreFlags are the flags of the policy; those of the models come from decay.Kinds.
 func scoreFlags() []flagRow {
-	var names, docs []string
+	var names []string
 	for _, k := range decay.Kinds {
 		names = append(names, k.Name)
-		docs = append(docs, fmt.Sprintf("%s: score = %s", k.Name, k.Formula))
 	}
 	rows := []flagRow{
 		{name: "now-ms", arg: "N", doc: "the time of the sweep in Unix milliseconds; this or --now is required",
@@ -81,7 +80,7 @@ func scoreFlags() []flagRow {
 				o.policy.Threshold, err = parseNumber(s)
 				return err
 			}},
-		{name: "model", arg: "MODEL", doc: decay.Kinds[0].Name + " (default) or another; " + strings.Join(docs, "; "),
+		{name: "model", arg: "MODEL", doc: "how scores fade, see above: " + names[0] + " (default), " + strings.Join(names[1:], ", "),
 			set: func(o *options, s string) (err error) {
 				o.policy.Kind, err = choice(s, decay.KindByName, strings.Join(names, ", "))
 				return err

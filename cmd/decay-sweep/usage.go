@@ -8,6 +8,7 @@ import (
 
 	"github.com/iamfaham/recolva/internal/canon"
 	"github.com/iamfaham/recolva/internal/version"
+	"github.com/iamfaham/recolva/pkg/decay"
 )
 
 //go:embed usage.txt
@@ -18,7 +19,7 @@ const (
 	usageIndent = 30 // where its texts begin
 )
 
-// usage returns the help text with the flag table in its place.
+// usage returns the help text with the models and the flag table in their places.
 func usage() []byte {
 	var table strings.Builder
 	for _, group := range flagTable() {
@@ -28,7 +29,12 @@ func usage() []byte {
 		}
 		table.WriteByte('\n')
 	}
-	return []byte(strings.Replace(usageText, "{{flags}}\n", table.String(), 1))
+	var models strings.Builder
+	for _, k := range decay.Kinds {
+		fmt.Fprintf(&models, "  %-*s%s\n", usageIndent-2, k.Name, k.Formula)
+	}
+	text := strings.NewReplacer("{{models}}\n", models.String(), "{{flags}}\n", table.String()).Replace(usageText)
+	return []byte(text)
 }
 
 func writeRow(b *strings.Builder, row flagRow) {

@@ -54,7 +54,7 @@ func (v *voice) result(text []byte) error {
 
 // appendError appends {"error":{…}} and a newline.
 func appendError(dst []byte, err error, hint string, status int) []byte {
-	dst = canon.AppendString(append(dst, `{"error":{"text":`...), err.Error())
+	dst = canon.AppendString(append(dst, `{"error":{"text":`...), printable(err.Error()))
 	dst = canon.AppendInt(append(dst, `,"status":`...), int64(status))
 	if line := lineOf(err); line > 0 {
 		dst = canon.AppendInt(append(dst, `,"line":`...), line)

@@ -41,6 +41,7 @@ type blockReader struct {
 
 	started    bool
 	eof        bool
+	failed     error // what ended the stream instead of its end
 	inOverlong bool
 	carry      []byte // read already, belongs to the next block
 	lines      int64  // complete lines handed out
@@ -49,12 +50,13 @@ type blockReader struct {
 }
 
 // next fills b, reusing its memory. It returns false at the end of the stream.
-// A read error comes as a block of its own, so that it keeps its place in the
-// order of faults.
+// A read error comes as a block of its own after the whole lines before it, so
+// that it keeps its place in the order of faults.
 func (r *blockReader) next(b *block) bool {
 	*b = block{seq: r.seq, firstLine: r.lines + 1, buf: b.buf, ruling: b.ruling.emptied()}
 	if err := r.cut(b); err != nil {
-		b.kind, b.data, b.err, r.eof, r.carry = verbatim, nil, err, true, nil
+		b.kind, b.data, b.err = verbatim, nil, err
+		r.carry, r.failed = nil, nil
 	} else if len(b.data) == 0 {
 		return false
 	}
@@ -71,8 +73,9 @@ func (r *blockReader) cut(b *block) error {
 	b.buf = append(sized(b.buf, max(r.blockBytes, len(r.carry))), r.carry...)
 	r.carry = r.carry[:0]
 	for searched := 0; ; {
-		if err := r.fill(b); err != nil {
-			return err
+		r.fill(b)
+		if r.failed != nil && len(b.buf) == 0 {
+			return r.failed
 		}
 		if !r.started {
 			r.started = true
@@ -88,6 +91,9 @@ func (r *blockReader) cut(b *block) error {
 		if end := bytes.LastIndexByte(b.buf[searched:], '\n') + 1; end > 0 {
 			r.split(b, wholeLines, searched+end)
 			return nil
+		}
+		if r.failed != nil {
+			return r.failed
 		}
 		if r.eof {
 			r.split(b, lastLine, len(b.buf))
@@ -122,24 +128,22 @@ func (r *blockReader) split(b *block, kind blockKind, n int) {
 }
 
 // fill reads until the buffer is full or the stream ends.
-func (r *blockReader) fill(b *block) error {
+func (r *blockReader) fill(b *block) {
 	for empty := 0; len(b.buf) < cap(b.buf) && !r.eof; {
 		n, err := r.src.Read(b.buf[len(b.buf):cap(b.buf)])
 		b.buf = b.buf[:len(b.buf)+n]
-		switch {
-		case err == io.EOF:
-			r.eof = true
-		case err != nil:
-			return err
-		case n > 0:
+		if n > 0 {
 			empty = 0
-		default:
-			if empty++; empty == 100 {
-				return io.ErrNoProgress
-			}
+		} else if empty++; empty == 100 && err == nil {
+			err = io.ErrNoProgress
+		}
+		if err != nil {
+			r.eof = true
+		}
+		if err != io.EOF {
+			r.failed = err
 		}
 	}
-	return nil
 }
 
 // sized returns an empty slice with room for n bytes: buf, unless it is too

@@ -71,10 +71,17 @@ func TestBlocks(t *testing.T) {
 
 // A read error comes after the blocks that were read before it.
 func TestBlocksReadError(t *testing.T) {
-	src := io.MultiReader(strings.NewReader("a\nb\n"), iotest.ErrReader(errors.New("disk on fire")))
+	for _, size := range []int{4, 100} {
+		src := io.MultiReader(strings.NewReader("a\nb\nc"), iotest.ErrReader(errors.New("disk on fire")))
+		parts, _ := readAll(t, &blockReader{src: src, blockBytes: size, maxLineBytes: 9})
+		if got := strings.Join(parts, "|"); got != "wa\nb\n|error disk on fire" {
+			t.Errorf("blocks %q", got)
+		}
+	}
+	src := io.MultiReader(strings.NewReader("12345678901234"), iotest.ErrReader(errors.New("disk on fire")))
 	parts, _ := readAll(t, &blockReader{src: src, blockBytes: 4, maxLineBytes: 9})
-	if got := strings.Join(parts, "|"); got != "wa\nb\n|error disk on fire" {
-		t.Errorf("blocks %q", got)
+	if got := strings.Join(parts, "|"); got != "v12345678901|v234|error disk on fire" {
+		t.Errorf("blocks of an overlong line %q", got)
 	}
 }
 
