@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"strings"
 	"syscall"
 
@@ -42,6 +43,7 @@ type program struct {
 
 func main() {
 	ctx, cancel := context.WithCancelCause(context.Background())
+	debug.SetGCPercent(25) // little is allocated, but a long line's memory comes in large pieces
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	if !signal.Ignored(syscall.SIGHUP) { // as under nohup

@@ -10,6 +10,11 @@ import (
 // defaultBlockBytes fits a block and its outputs into a core's cache.
 const defaultBlockBytes = 256 << 10
 
+// bigBytes is where a block that grows for a long line becomes a big one. Only
+// one big block is on its way at a time, so that memory holds one long line,
+// not one for each worker.
+const bigBytes = 2 << 20
+
 // blockKind says how the bytes of a block are to be read.
 type blockKind uint8
 
@@ -25,6 +30,7 @@ type block struct {
 	seq       int
 	kind      blockKind
 	overlong  bool  // verbatim: the first piece of a line beyond the limit
+	big       bool  // see bigBytes
 	firstLine int64 // the number of the first line
 	buf       []byte
 	data      []byte // the lines, in buf
@@ -38,6 +44,7 @@ type blockReader struct {
 	src          io.Reader
 	blockBytes   int
 	maxLineBytes int64
+	admit        func(b *block) []byte // waits until b may become big; returns memory for it
 
 	started    bool
 	eof        bool
@@ -73,7 +80,7 @@ func (r *blockReader) cut(b *block) error {
 	b.buf = append(sized(b.buf, max(r.blockBytes, len(r.carry))), r.carry...)
 	r.carry = r.carry[:0]
 	for searched := 0; ; {
-		r.fill(b)
+		r.fill(b, searched+r.blockBytes)
 		if r.failed != nil && len(b.buf) == 0 {
 			return r.failed
 		}
@@ -106,7 +113,9 @@ func (r *blockReader) cut(b *block) error {
 			return nil
 		}
 		searched = len(b.buf)
-		b.buf = grown(b.buf, r.maxLineBytes+2)
+		if searched == cap(b.buf) {
+			r.grow(b)
+		}
 	}
 }
 
@@ -127,10 +136,11 @@ func (r *blockReader) split(b *block, kind blockKind, n int) {
 	r.carry = append(sized(r.carry, r.blockBytes), b.buf[n:]...)
 }
 
-// fill reads until the buffer is full or the stream ends.
-func (r *blockReader) fill(b *block) {
-	for empty := 0; len(b.buf) < cap(b.buf) && !r.eof; {
-		n, err := r.src.Read(b.buf[len(b.buf):cap(b.buf)])
+// fill reads until the buffer holds size bytes, or is full, or the stream ends.
+func (r *blockReader) fill(b *block, size int) {
+	size = min(size, cap(b.buf))
+	for empty := 0; len(b.buf) < size && !r.eof; {
+		n, err := r.src.Read(b.buf[len(b.buf):size])
 		b.buf = b.buf[:len(b.buf)+n]
 		if n > 0 {
 			empty = 0
@@ -155,9 +165,18 @@ func sized(buf []byte, n int) []byte {
 	return buf[:0]
 }
 
-// grown returns buf with about twice the room, but at most limit.
-func grown(buf []byte, limit int64) []byte {
-	bigger := make([]byte, len(buf), max(min(2*int64(cap(buf)), limit), int64(cap(buf))+1))
-	copy(bigger, buf)
-	return bigger
+// grow gives b about twice the room, but no more than the longest line takes.
+func (r *blockReader) grow(b *block) {
+	room, limit := 2*int64(cap(b.buf)), r.maxLineBytes+2
+	if 2*room > limit { // the last step takes all, so that no copy of nearly the same size remains
+		room = limit
+	}
+	var bigger []byte
+	if room > bigBytes && !b.big {
+		bigger = r.admit(b)
+	}
+	if int64(cap(bigger)) < room {
+		bigger = make([]byte, 0, room)
+	}
+	b.buf = append(bigger[:0], b.buf...)
 }

@@ -105,7 +105,11 @@ func (d *decider) decide(b *block) {
 			return
 		}
 		if prune && d.mutates {
-			b.pruned = append(b.pruned, data[pos:end]...)
+			if b.big && len(data) == end-pos {
+				b.pruned = data // not worth a copy: its memory is not used again
+			} else {
+				b.pruned = append(b.pruned, data[pos:end]...)
+			}
 			kept += moveDown(data, kept, run, pos)
 			run = end
 		}

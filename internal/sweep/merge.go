@@ -21,6 +21,7 @@ type engine struct {
 	reader  blockReader
 
 	free    chan *block
+	big     chan []byte // the memory of the big block, while there is none
 	stopped atomic.Bool
 	stop    chan struct{}
 
@@ -45,6 +46,9 @@ func (e *engine) run() error {
 	}
 	e.ready = make([]*block, blocks)
 	e.free = make(chan *block, blocks)
+	e.big = make(chan []byte, 1)
+	e.big <- nil
+	e.reader.admit = e.admit
 	e.stop = make(chan struct{})
 	for range blocks {
 		e.free <- new(block)
@@ -85,6 +89,18 @@ func (e *engine) read(b *block) bool {
 	return !e.stopped.Load() && e.reader.next(b)
 }
 
+// admit waits until no other block is big. The one that is gets written without
+// the reader's lock, so that this ends.
+func (e *engine) admit(b *block) []byte {
+	select {
+	case memory := <-e.big:
+		b.big = true
+		return memory
+	case <-e.stop:
+		return nil
+	}
+}
+
 // merge hands in a decided block, and writes out whatever is next in order
 // unless another worker is about it.
 func (e *engine) merge(b *block) {
@@ -106,6 +122,10 @@ func (e *engine) merge(b *block) {
 		e.merging.Unlock()
 		if e.err == nil {
 			e.settle(e.emit(b))
+		}
+		if b.big && b != e.last {
+			e.big <- b.buf
+			*b = block{}
 		}
 		if b != e.last {
 			e.free <- b

@@ -160,6 +160,32 @@ func TestCancel(t *testing.T) {
 	}
 }
 
+// Lines that need big blocks take turns, and come out as they went in.
+func TestBigLines(t *testing.T) {
+	var store, kept, gone strings.Builder
+	for i := range 12 {
+		line := testRecord(strings.Repeat("x", i%3*bigBytes)+"y", int64(i%2)*2*day) + "\n"
+		store.WriteString(line)
+		if i%2 == 0 {
+			kept.WriteString(line)
+		} else {
+			gone.WriteString(line)
+		}
+	}
+	for _, workers := range []int{1, 3} {
+		job := testStore(t, store.String())
+		job.Workers, job.Files.Audit = workers, ""
+		if _, err := Run(context.Background(), job); err != nil {
+			t.Fatal(err)
+		}
+		for path, want := range map[string]string{job.Files.Input: kept.String(), job.Files.Archive: gone.String()} {
+			if got, err := os.ReadFile(path); err != nil || string(got) != want {
+				t.Errorf("%d workers: %s holds %d bytes (%v), want %d others", workers, path, len(got), err, len(want))
+			}
+		}
+	}
+}
+
 // growing makes the store grow by tail while it is swept.
 func growing(t *testing.T, job *Job, tail string) {
 	t.Helper()
