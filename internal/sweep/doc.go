@@ -14,8 +14,8 @@
 // A worker takes a free block, fills it under the reader's lock, decides its
 // lines, and puts it to the merge; whoever completes the next block in order
 // writes out all that are ready. There are no more than two blocks a worker,
-// so memory does not grow with the file; a line longer than a block makes its
-// block grow, up to the limit for lines.
+// so memory does not grow with the file. A line longer than a block makes its
+// block grow, up to the limit for lines; blocks that grow big take turns.
 //
 // # What is promised
 //
