@@ -186,13 +186,13 @@ def test_blank_lines() -> None:
 @pytest.mark.parametrize("path", ["", ".", "a.", ".a", "a..b", "\ud800", 7])
 def test_bad_paths_are_refused(path: Any) -> None:
     """A field path has no empty part and can be written."""
-    with pytest.raises(InvalidArgument, match=r"^id_field must be a name or a dotted path"):
+    with pytest.raises(InvalidArgument, match=r"^id_field must be a (name or a dotted path|string, got int)"):
         Layout(id_field=path)
 
 
 def test_unknown_time_unit_is_refused() -> None:
     """A time unit is one of five."""
-    with pytest.raises(InvalidArgument, match=r"^time_unit must be one of ms, s, us, ns, rfc3339"):
+    with pytest.raises(InvalidArgument, match=r"^time_unit must be ms or s or us or ns or rfc3339, got \"min\""):
         Layout(time_unit="min")
 
 

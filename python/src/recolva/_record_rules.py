@@ -6,24 +6,18 @@ accepts, with the same values.
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from recolva import _json_syntax as syntax
 from recolva import _times as times
+from recolva._arguments import id_fault, quoted
 from recolva._json_syntax import RecordFault
 
 if TYPE_CHECKING:
     from recolva.records import Layout
 
-BLANKS = (
-    "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
-    "\u2028\u2029\u202f\u205f\u3000"
-)
-"""White space of an id: this list, never a language's own."""
-
 _RANGE = f"must be between {times.MIN_MS} and {times.MAX_MS}"
-_LONGEST_SHOWN, _CUT = 40, 37
+_LONGEST_LITERAL, _CUT = 40, 37
 
 
 class Parsed(NamedTuple):
@@ -36,14 +30,7 @@ class Parsed(NamedTuple):
 
 def parse(line: bytes, layout: Layout) -> Parsed:
     """Parse one line, or raise `RecordFault` for the first rule that it breaks."""
-    try:
-        line.decode()
-    except UnicodeDecodeError as error:
-        raise RecordFault(f"invalid UTF-8 at byte {error.start + 1}") from None
-    syntax.check(line)
-    top = syntax.space(line, 0)
-    if syntax.kind(line, top) != "an object":
-        raise RecordFault(f"a record must be a JSON object, got {syntax.kind(line, top)}")
+    top = check_object(line)
     names = [layout.id_field, layout.time_field]
     if layout.need_importance:
         names.append(layout.importance_field)
@@ -53,6 +40,20 @@ def parse(line: bytes, layout: Layout) -> Parsed:
         _last_accessed_ms(fields[1], layout.time_unit),
         _importance(fields[2]) if layout.need_importance else 1.0,
     )
+
+
+def check_object(line: bytes) -> int:
+    """Return where the object of a line starts, or raise `RecordFault` if that is not all it holds."""
+    try:
+        line.decode()
+    except UnicodeDecodeError as error:
+        raise RecordFault(f"invalid UTF-8 at byte {error.start + 1}") from None
+    syntax.check(line)
+    top = syntax.space(line, 0)
+    kind = syntax.kind(line, top)
+    if kind != "an object":
+        raise RecordFault(f"a record must be a JSON object, got {kind}")
+    return top
 
 
 class _Field(NamedTuple):
@@ -92,20 +93,10 @@ def _require(field: _Field, kind: str, wanted: str) -> None:
 def _id(field: _Field) -> str:
     _require(field, "a string", "a string")
     identity = syntax.string(field.literal)
-    if not identity.strip(BLANKS):
-        raise RecordFault(f"{field.name} must not be blank")
-    if has_lone_surrogate(identity):
-        raise RecordFault(f"{field.name} must not contain a lone surrogate")
+    fault = id_fault(identity)
+    if fault:
+        raise RecordFault(f"{field.name} {fault}")
     return identity
-
-
-def has_lone_surrogate(text: str) -> bool:
-    """Tell whether a string cannot be written as UTF-8."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return True
-    return False
 
 
 def _last_accessed_ms(field: _Field, unit: str) -> int:
@@ -143,10 +134,10 @@ def _rfc3339(field: _Field) -> int:
         millis = times.rfc3339_ms(text)
     except times.NoOffset:
         raise RecordFault(
-            f"{field.name} has no UTC offset, got {_quoted(text)} (write Z or an offset like +02:00)"
+            f"{field.name} has no UTC offset, got {quoted(text)} (write Z or an offset like +02:00)"
         ) from None
     if millis is None:
-        raise RecordFault(f"{field.name} must be an RFC 3339 time like 2026-01-02T03:04:05Z, got {_quoted(text)}")
+        raise RecordFault(f"{field.name} must be an RFC 3339 time like 2026-01-02T03:04:05Z, got {quoted(text)}")
     return millis
 
 
@@ -160,17 +151,4 @@ def _importance(field: _Field) -> float:
 
 
 def _short(literal: str) -> str:
-    return literal if len(literal) <= _LONGEST_SHOWN else literal[:_CUT] + "..."
-
-
-def _quoted(text: str) -> str:
-    """Show a string as a JSON literal of printable ASCII, cut when it is long."""
-    return '"' + re.sub(r"[^ !#-\[\]-~]", _escape, _short(text)) + '"'
-
-
-def _escape(found: re.Match[str]) -> str:
-    character = found.group()
-    if character in '"\\':
-        return "\\" + character
-    units = character.encode("utf-16-be", "surrogatepass").hex()
-    return "".join("\\u" + units[at : at + 4] for at in range(0, len(units), 4))
+    return literal if len(literal) <= _LONGEST_LITERAL else literal[:_CUT] + "..."

@@ -21,9 +21,10 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from recolva import _record_rules, _times
+from recolva._arguments import choice, id_fault, quoted
 from recolva._json_syntax import MAX_DEPTH, RecordFault
-from recolva._record_rules import BLANKS, Parsed, has_lone_surrogate
-from recolva.errors import InvalidArgument
+from recolva._record_rules import Parsed
+from recolva.errors import InvalidArgument, InvalidArgumentType
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -55,15 +56,15 @@ class Layout:
     def __post_init__(self) -> None:
         for name in ("id_field", "time_field", "importance_field"):
             check_field(name, getattr(self, name))
-        if self.time_unit not in _times.TIME_UNITS:
-            units = ", ".join(_times.TIME_UNITS)
-            raise InvalidArgument(f"time_unit must be one of {units}, got {self.time_unit!r}")
+        choice("time_unit", self.time_unit, _times.TIME_UNITS)
 
 
 def check_field(name: str, value: object) -> None:
     """Raise `InvalidArgument` unless `value` is a name or a dotted path."""
-    if not isinstance(value, str) or not all(value.split(".")) or has_lone_surrogate(value):
-        raise InvalidArgument(f"{name} must be a name or a dotted path without empty parts, got {value!r}")
+    if not isinstance(value, str):
+        raise InvalidArgumentType(f"{name} must be a string, got {type(value).__name__}")
+    if not all(value.split(".")) or id_fault("." + value):
+        raise InvalidArgument(f"{name} must be a name or a dotted path without empty parts, got {quoted(value)}")
 
 
 def is_blank(line: bytes) -> bool:
@@ -110,7 +111,7 @@ class Parser:
                 return None
             names = _names(top)
             identity = _follow(names, self._id_path)
-            if type(identity) is not str or not _good_id(identity):
+            if type(identity) is not str or id_fault(identity):
                 return None
             millis = self._millis(_follow(names, self._time_path))
             if millis is None:
@@ -197,12 +198,6 @@ def _follow(names: dict[str, object], path: list[str]) -> object:
     for step in path[1:]:
         value = _names(value).get(step) if type(value) is tuple else None
     return value
-
-
-def _good_id(identity: str) -> bool:
-    if identity.isascii():
-        return bool(identity.strip(BLANKS))
-    return bool(identity.strip(BLANKS)) and not has_lone_surrogate(identity)
 
 
 def _quick_millis(unit: str) -> Callable[[object], int | None]:
