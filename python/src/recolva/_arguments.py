@@ -58,11 +58,10 @@ def number(name: str, value: Any, low: float, high: float) -> float:
 
     Anything with ``__float__`` or ``__index__`` will do (NumPy scalars, Decimal, Fraction).
     """
-    if type(value) is not float:
-        value = _to_number(name, value)
-    if low <= value <= high:
-        return value + 0.0
-    text = f"{number_text(low)} and {number_text(high)}, got {number_text(value)}"
+    checked: float = value if type(value) is float else _to_number(name, value)
+    if low <= checked <= high:
+        return checked + 0.0
+    text = f"{number_text(low)} and {number_text(high)}, got {number_text(checked)}"
     raise InvalidArgument(f"{name} must be between {text}")
 
 

@@ -102,7 +102,8 @@ def _exp2_minus(fraction: int) -> int:
     t = (fraction & _REST) * _LN2 >> _BITS
     small = t * _UNIT
     # 1 - e^(-t) = t - t^2 (1/2 - t/6 + t^2/24 - t^3/120 + …), and t < 2^-14.5
-    second = int(small * small * (0.5 - small * (1 / 6 - small * (1 / 24 - small * (1 / 120)))) * _SCALE)
+    tail = 0.5 - small * (1 / 6 - small * (1 / 24 - small * (1 / 120)))
+    second = int(small * small * tail * _SCALE)
     y = _COARSE[fraction >> 89] * _FINE[(fraction >> 82) & 127] >> _BITS
     return y - (y * (t - second) >> _BITS)
 
@@ -121,7 +122,8 @@ def _log2(n: int) -> int:
     d = (m * _FINE[j] >> _BITS) - _ONE
     small = d * _UNIT
     # ln(1 + d) = d - d^2 (1/2 - d/3 + d^2/4 - d^3/5 + …), and d < 2^-14.5
-    d -= int(small * small * (0.5 - small * (1 / 3 - small * (1 / 4 - small * (1 / 5)))) * _SCALE)
+    tail = 0.5 - small * (1 / 3 - small * (1 / 4 - small * (1 / 5)))
+    d -= int(small * small * tail * _SCALE)
     return (top << _BITS) + (i << 89) + (j << 82) + (d * _LOG2_E >> _BITS)
 
 

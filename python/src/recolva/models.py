@@ -45,10 +45,10 @@ class Parameter(NamedTuple):
         return number(shown, value, self.low, self.high)
 
 
-def _millis(keyword: str, doc: str) -> Any:
-    """Declare a duration in milliseconds."""
+def _millis(keyword: str, doc: str) -> dict[str, Any]:
+    """Describe a duration in milliseconds, as the metadata of a field."""
     bounds = {"unit": "ms", "low": 1000, "high": _LONGEST_MS, "integer": True}
-    return field(metadata={"keyword": keyword, "doc": doc, **bounds})
+    return {"keyword": keyword, "doc": doc, **bounds}
 
 
 class _Checked:
@@ -69,7 +69,7 @@ class Exponential(_Checked):
     name: ClassVar[str] = "exponential"
     needs_importance: ClassVar[bool] = False
 
-    half_life_ms: int = _millis("half_life_millis", "time in which a score halves")
+    half_life_ms: int = field(metadata=_millis("half_life_millis", "time in which a score halves"))
 
     def score(self, last_accessed: int, now: int, importance: float = 1.0) -> float:  # noqa: ARG002
         """Return 2^(-age / half_life_ms); the importance is ignored, whatever it is."""
@@ -84,7 +84,7 @@ class PowerLaw(_Checked):
     name: ClassVar[str] = "power-law"
     needs_importance: ClassVar[bool] = True
 
-    scale_ms: int = _millis("scale_millis", "time horizon of the decay")
+    scale_ms: int = field(metadata=_millis("scale_millis", "time horizon of the decay"))
     exponent: float = field(
         metadata={
             "keyword": "exponent",
