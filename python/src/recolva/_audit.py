@@ -96,8 +96,8 @@ class Audit:
         )
         self._end = f',"run_id":"{run}"}}\n'
 
-    def decision(self, identity: str, score: float, prune: bool, line: int) -> str:
-        """Return the line of one decision."""
+    def decision(self, identity: str, score: float, prune: int, line: int) -> str:
+        """Return the line of one decision; `prune` is 0 or 1."""
         head = f'{self._before_id}{_canon.string(identity)},"score":{_canon.number(score)}'
         return f"{head}{self._actions[prune]}{line}{self._end}"
 

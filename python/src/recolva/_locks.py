@@ -10,7 +10,9 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import sys
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from recolva._places import Place, kind_name, open_file, same_file, show
@@ -19,7 +21,7 @@ from recolva.errors import Refused
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-if os.name == "nt":  # pragma: no cover
+if sys.platform == "win32":  # pragma: no cover
     import msvcrt
 
     def _try_lock(file: int) -> bool:
@@ -99,10 +101,8 @@ class LockFiles:
         """Remove the lock files, then give the locks up."""
         while self._held:
             place, file, _ = self._held.pop()
-            try:
+            with suppress(OSError):  # a lock file that stays is a lock that nobody holds
                 os.unlink(place.side("lock"))
-            except OSError:
-                pass  # a lock file that stays is a lock that nobody holds
             os.close(file)
 
 
@@ -120,12 +120,10 @@ def _still_at(path: str, info: os.stat_result) -> bool:
 
 def _sign(file: int) -> None:
     """Write who holds the lock, for the text that others print; a full disk does not matter."""
-    try:
+    with suppress(OSError):
         os.ftruncate(file, 0)
         os.lseek(file, 0, os.SEEK_SET)
         os.write(file, b"%d\n" % os.getpid())
-    except OSError:
-        pass
 
 
 def _holder(file: int) -> str:

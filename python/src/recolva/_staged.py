@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import sys
 from typing import TYPE_CHECKING, Optional
 
 from recolva._audit import NO_PREVIOUS, RUN_PREFIX, Digest
@@ -13,22 +14,23 @@ from recolva.errors import Refused
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+if sys.platform != "win32":
+    import fcntl
+
 CHUNK_BYTES = 1 << 20
 
-try:
-    from fcntl import F_FULLFSYNC, fcntl  # type: ignore[attr-defined,unused-ignore] # macOS
-except ImportError:
-    sync = os.fsync
-else:  # pragma: no cover
 
-    def sync(file: int) -> None:
-        """Make a file durable; plain fsync stops at the drive's cache here."""
-        fcntl(file, F_FULLFSYNC)
+def sync(file: int) -> None:
+    """Make a file durable."""
+    if sys.platform == "darwin":  # plain fsync stops at the drive's cache there
+        fcntl.fcntl(file, fcntl.F_FULLFSYNC)
+    else:
+        os.fsync(file)
 
 
 def sync_directory(path: str) -> None:
     """Make the names in a directory durable, where the system can."""
-    if os.name == "nt":  # pragma: no cover
+    if sys.platform == "win32":
         return
     directory = os.open(path, os.O_RDONLY)
     try:

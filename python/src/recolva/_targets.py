@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import sys
 from typing import TYPE_CHECKING, Callable, NamedTuple, Optional
 
 from recolva import _staged as staged
 from recolva._locks import Deadline, open_locked
-from recolva._places import Place, show
+from recolva._places import Place, open_file, show
 from recolva.errors import Refused
 
 if TYPE_CHECKING:
@@ -55,12 +56,12 @@ def replace_by(place: Place, content: Staged, like: int) -> Change:
     A file that was there keeps its mode and owner, a new one gets those of `like`.
     """
     next_path, prior_path = place.side("next"), place.side("prior")
-    file = staged.open_file(next_path, os.O_RDWR | os.O_CREAT | os.O_EXCL)
+    file = open_file(next_path, os.O_RDWR | os.O_CREAT | os.O_EXCL)
     try:
         staged.copy(content.file, 0, content.size, lambda data: staged.write_all(file, data))
         existed = place.info() is not None
         if existed:
-            model = staged.open_file(place.path, os.O_RDONLY)
+            model = open_file(place.path, os.O_RDONLY)
             try:
                 keep_attributes(model, file)
             finally:
@@ -96,9 +97,9 @@ def keep_attributes(model: int, file: int, *, access_only: bool = False) -> None
     With `access_only`, for a file that is new, an owner that cannot be given is no
     error, and the file then stays private.
     """
-    info, own = os.fstat(model), os.fstat(file)
-    if os.name == "nt":  # pragma: no cover
+    if sys.platform == "win32":
         return
+    info, own = os.fstat(model), os.fstat(file)
     if (info.st_uid, info.st_gid) != (own.st_uid, own.st_gid):
         try:
             os.fchown(file, info.st_uid, info.st_gid)
@@ -106,7 +107,7 @@ def keep_attributes(model: int, file: int, *, access_only: bool = False) -> None
             if access_only:
                 return
             raise
-    if hasattr(os, "listxattr") and not access_only:
+    if sys.platform == "linux" and not access_only:
         for name in os.listxattr(model):
             os.setxattr(file, name, os.getxattr(model, name))
     os.fchmod(file, info.st_mode & 0o7777)

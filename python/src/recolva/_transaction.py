@@ -22,7 +22,7 @@ from typing import Callable, NamedTuple, Optional
 from recolva import _staged as staged
 from recolva._audit import NO_PREVIOUS, NOTHING, Digest
 from recolva._locks import Deadline, LockFiles, lock_new, open_locked
-from recolva._places import Path, Place, check_distinct, check_kind, locate, same_file, show
+from recolva._places import Path, Place, check_distinct, check_kind, locate, open_file, same_file, show
 from recolva._staged import Input, Staged
 from recolva._targets import Change, append_to, keep_attributes, replace_by
 from recolva.errors import CommittedUncertain, NeedsRecovery, Refused
@@ -127,7 +127,7 @@ class Transaction:
         return self._staged[-1]
 
     def _link(self, audit: Place) -> str:
-        file = staged.open_file(audit.path, os.O_RDONLY)
+        file = open_file(audit.path, os.O_RDONLY)
         try:
             self._audit_size = os.fstat(file).st_size
             return staged.chain_link(file, self._audit_size)
@@ -291,7 +291,7 @@ def settle(place: Place) -> bool:
         if os.path.lexists(place.side(name)):
             text = f"{show(place.side(name))} is left from an interrupted sweep"
             raise NeedsRecovery(f"{text}: run decay-sweep recover --input {show(place.path)}")
-    return any([staged.remove(place.side(name)) for name in _STAGED_NAMES])
+    return sum(staged.remove(place.side(name)) for name in _STAGED_NAMES) > 0
 
 
 def recover(path: Path, lock_timeout: float) -> bool:
