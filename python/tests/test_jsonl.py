@@ -232,7 +232,7 @@ def test_wrong_units_are_refused_where_records_would_go(store: Path, tmp_path: P
 def test_other_stores_fields(store: Path) -> None:
     """Fields may have other names, lie deeper, and be in other units."""
     store.write_bytes(b'{"meta":{"key":"k","seen":"1970-01-02T00:16:40+00:00","weight":0.5}}\n')
-    fields = {"id_field": "meta.key", "time_field": "meta.seen", "importance_field": "meta.weight"}
+    fields: dict[str, Any] = {"id_field": "meta.key", "time_field": "meta.seen", "importance_field": "meta.weight"}
     assert jsonl.scan_power_law_jsonl(store, time_unit="rfc3339", **fields, **POWER_LAW) == [Decision("k", 0.5, False)]
 
 
@@ -278,7 +278,7 @@ def test_arguments_are_checked_first(tmp_path: Path, options: Any, error: type[E
 def test_unknown_keyword_is_an_error(store: Path) -> None:
     """Nothing is ignored silently."""
     with pytest.raises(TypeError, match="unexpected keyword"):
-        jsonl.scan_exponential_jsonl(store, workers=2, **EXPONENTIAL)
+        jsonl.scan_exponential_jsonl(store, **{**EXPONENTIAL, "workers": 2})
 
 
 def test_append_writes_one_line(tmp_path: Path) -> None:

@@ -52,10 +52,9 @@ def check_paths(parser: Parser, line: bytes) -> bool:
 SEEDS = [
     b'{"id":"a","last_accessed_ms":1000000,"importance":0.5}',
     b' {"importance" : 1e0, "tags":["x",[1,[2]],{}], "last_accessed_ms":-0 , "id":"\\u00e9\\n"}\r',
-    b'{"id":"\xf0\x9f\x98\x80\\ud83d\\ude00","last_accessed_ms":9223372036854775807,'
-    b'"importance":-0.0,"meta":{"id":"m","seen":{"at":-1700000000.1239},"importance":0.25}}',
-    b'{"\\u0069d":"b","x":[true,false,null,-1.5E-3,"\\"\\\\\\/\\b\\f\\n\\r\\t"],'
-    b'"last_accessed_ms":-9223372036854775808,"importance":1}',
+    b'{"id":"\xf0\x9f\x98\x80\\ud83d\\ude00","last_accessed_ms":9223372036854775807,"importance":-0.0}',
+    b'{"meta":{"id":"m","seen":{"at":-1700000000.1239},"importance":0.25},"id":"a","last_accessed_ms":7}',
+    b'{"\\u0069d":"b","x":[true,false,null,-1.5E-3,"\\"\\\\\\/\\b\\f\\n\\r\\t"],"last_accessed_ms":-9223372036854775808}',
     b'{"id":"deep","last_accessed_ms":"2026-02-28T23:59:60.9999+02:00"}',
     b'{"id":"c","last_accessed_ms":"2024-02-29 00:00:00z","importance":0}',
     b'{"id":"\xc2\xa0\xe2\x80\xa8","last_accessed_ms":1700000000.5,"importance":1.0000000000000001}',

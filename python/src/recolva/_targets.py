@@ -72,6 +72,7 @@ def replace_by(place: Place, content: Staged, like: int) -> Change:
         staged.sync(file)
     except BaseException:
         staged.remove(next_path)
+        staged.remove(prior_path)
         raise
     finally:
         os.close(file)
