@@ -40,9 +40,7 @@ def sections(case: Path) -> dict[str, bytes]:
     found = {}
     for name, content in zip(parts[::2], parts[1::2]):
         key = name.decode()
-        found[key[: -len(".nonl")] if key.endswith(".nonl") else key] = (
-            content[:-1] if key.endswith(".nonl") else content
-        )
+        found[key.removesuffix(".nonl")] = content[:-1] if key.endswith(".nonl") else content
     return found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import multiprocessing
 import os
 import threading
@@ -252,13 +253,15 @@ def test_leftovers_of_a_dead_run_are_removed(home: Path) -> None:
 
 def test_audit_blocks_form_a_chain(home: Path) -> None:
     """Each run line names the SHA-256 of the block before it; the run id depends on it."""
-    audit, runs = home / "audit.jsonl", []
-    for _ in range(3):
-        runs.append(jsonl.scan_exponential_jsonl(home / "store.jsonl", audit=audit, **ARGUMENTS).run_id)
+    audit = home / "audit.jsonl"
+    runs = [jsonl.scan_exponential_jsonl(home / "store.jsonl", audit=audit, **ARGUMENTS).run_id for _ in range(3)]
     lines = audit.read_bytes().splitlines(keepends=True)
     assert len(lines) == 9
     assert len(set(runs)) == 3
     assert b'"prev":"' + b"0" * 64 in lines[2]
+    assert hashlib.sha256(lines[2] + lines[3] + lines[4]).hexdigest().encode() not in lines[5]
+    assert hashlib.sha256(lines[2]).hexdigest().encode() in lines[5]
+    assert hashlib.sha256(lines[5]).hexdigest().encode() in lines[8]
     assert contents(home)["store.jsonl"] == OLD + NEW
 
 
