@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import random
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,11 +14,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recolva import records
-from recolva.errors import InvalidArgument
+from recolva._lines import MAX_LINE_BYTES
+from recolva.errors import InvalidArgument, InvalidRecord
+from recolva.jsonl import scan_exponential_jsonl, scan_power_law_jsonl
 from recolva.records import Layout, Parsed, Parser, RecordFault, is_blank, parse
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 LAYOUTS = [
     Layout(),
@@ -27,6 +31,104 @@ LAYOUTS = [
     Layout(time_unit="rfc3339", need_importance=True),
     Layout(time_unit="s", need_importance=True),
 ]
+
+
+CASES = [
+    json.loads(text)
+    for text in (Path(__file__).parents[2] / "internal/conformance/testdata/records.jsonl").read_bytes().splitlines()
+]
+
+
+def case_file(case: dict[str, Any]) -> bytes:
+    """Return the bytes of the file that a case is about."""
+    if "data" in case:
+        return str(case["data"]).encode()
+    if "base64" in case:
+        return base64.b64decode(case["base64"])
+    parts = []
+    for recipe in case["generate"]:
+        text, counter, repeat = recipe["text"], recipe.get("counter"), max(recipe.get("repeat", 1), 1)
+        parts += [text.replace(counter, str(at)) for at in range(repeat)] if counter else [text * repeat]
+    return "".join(parts).encode()
+
+
+def case_layout(case: dict[str, Any]) -> tuple[Layout, int]:
+    """Return the layout and the line limit of a case; power-law is the model when none is named."""
+    options = dict(case.get("options", {}))
+    need_importance = options.pop("model", "power-law") != "exponential"
+    limit = options.pop("max_line_bytes", MAX_LINE_BYTES)
+    return Layout(**options, need_importance=need_importance), limit
+
+
+def read_file(content: bytes, limit: int, read: Callable[[bytes], Parsed]) -> dict[str, Any]:
+    """Read a file as a sweep does that stops at the first fault."""
+    records: list[dict[str, Any]] = []
+    blank = 0
+    lines = content[3:].split(b"\n") if content.startswith(b"\xef\xbb\xbf") else content.split(b"\n")
+    for number, line in enumerate(lines, 1):
+        torn = " (no newline at the end of the file: an interrupted append?)" if number == len(lines) else ""
+        if torn and not line:
+            break
+        try:
+            if len(line) - (not torn and line.endswith(b"\r")) > limit:
+                raise RecordFault(f"line is longer than {limit} bytes")
+            if is_blank(line):
+                blank += 1
+                continue
+            identity, time, importance = read(line)
+        except RecordFault as fault:
+            return {"error": f"line {number}: {fault.text}{torn}"}
+        records.append({"line": number, "id": identity, "last_accessed_ms": time, "importance": importance})
+    return {"records": records, **({"blank": blank} if blank else {})}
+
+
+@pytest.mark.parametrize("path", ["as used", "slow"])
+def test_shared_cases(path: str) -> None:
+    """Every case of the table gives its records, or its text with the line number."""
+    wrong = {}
+    for case in CASES:
+        layout, limit = case_layout(case)
+        parser = Parser(layout)
+        found = read_file(case_file(case), limit, parser if path == "as used" else parser.slow)
+        expected = {name: case[name] for name in ("records", "blank", "error") if name in case}
+        for record, wanted in zip(found.get("records", ()), expected.get("records", ())):
+            if "id_bytes" in wanted:
+                record["id_bytes"] = len(record.pop("id").encode())
+            if not layout.need_importance:
+                del record["importance"]
+        if found != expected:
+            wrong[case["name"]] = found, expected
+    assert not wrong
+
+
+def test_shared_cases_by_file(tmp_path: Path) -> None:
+    """Scanned as a file, every case gives the same ids, line numbers and texts."""
+    store = tmp_path / "store.jsonl"
+    for case in CASES:
+        store.write_bytes(case_file(case))
+        layout, limit = case_layout(case)
+        options: dict[str, Any] = {"max_line_bytes": limit, "now": 0, "threshold": 0, "id_field": layout.id_field}
+        options.update(time_field=layout.time_field, time_unit=layout.time_unit)
+        try:
+            if layout.need_importance:
+                field = layout.importance_field
+                model = {"scale_millis": 86_400_000, "exponent": 1, "importance_field": field}
+                decisions = scan_power_law_jsonl(store, **model, **options)
+            else:
+                decisions = scan_exponential_jsonl(store, half_life_millis=86_400_000, **options)
+        except InvalidRecord as error:
+            assert str(error) == case.get("error"), case["name"]
+            continue
+        assert [d.line for d in decisions] == [record["line"] for record in case["records"]], case["name"]
+        ids = [record["id"] for record in case["records"] if "id" in record]
+        assert [d.id for d in decisions if len(d.id) < 1000] == ids, case["name"]
+        assert decisions.blank == case.get("blank", 0), case["name"]
+
+
+def test_there_are_shared_cases() -> None:
+    """The cases are found, some good and some bad."""
+    assert len([case for case in CASES if "error" in case]) > 300
+    assert len([case for case in CASES if "records" in case]) > 200
 
 
 def slow(parser: Parser, line: bytes) -> Parsed | str:
