@@ -112,7 +112,7 @@ def test_shared_cases_by_file(tmp_path: Path) -> None:
         try:
             if layout.need_importance:
                 field = layout.importance_field
-                model = {"scale_millis": 86_400_000, "exponent": 1, "importance_field": field}
+                model: dict[str, Any] = {"scale_millis": 86_400_000, "exponent": 1, "importance_field": field}
                 decisions = scan_power_law_jsonl(store, **model, **options)
             else:
                 decisions = scan_exponential_jsonl(store, half_life_millis=86_400_000, **options)

@@ -35,6 +35,7 @@ class Member(NamedTuple):
 
 
 _SPACE = re.compile(rb"[ \t\n\r]*")
+_SPACES = (b" ", b"\t", b"\n", b"\r")
 _STRING_STOP = re.compile(rb'[\x00-\x1f"\\]')
 _QUOTE_OR_ESCAPE = re.compile(rb'["\\]')
 _QUOTE_OR_BRACKET = re.compile(rb'["{}\[\]]')
@@ -42,6 +43,9 @@ _ESCAPE = re.compile(rb'\\(?:["\\/bfnrt]|u[0-9A-Fa-f]{4})')
 _ESCAPE_CUT = re.compile(rb"\\(?:u[0-9A-Fa-f]{0,3})?\Z")
 _NUMBER = re.compile(rb"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 _NUMBER_CUT = re.compile(rb"(?:\.|[eE][+-]?)\Z")
+_PLAIN_ITEM = re.compile(
+    rb"[ \t\n\r]*(?:-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|true|false|null)[ \t\n\r]*,"
+)
 _BARE = re.compile(rb"[^ \t\n\r,\]}]+")
 _LITERALS = {ord("t"): b"true", ord("f"): b"false", ord("n"): b"null"}
 
@@ -81,7 +85,10 @@ def check(line: bytes) -> None:
         elif state == _AFTER_NAME and byte == _COLON:
             pos, state = pos + 1, _VALUE
         elif state in (_AFTER_ITEM, _AFTER_MEMBER) and byte == _COMMA:
-            pos, state = pos + 1, _VALUE if state == _AFTER_ITEM else _NAME
+            if state == _AFTER_ITEM:
+                pos, state = _plain_items(line, pos + 1), _VALUE
+            else:
+                pos, state = pos + 1, _NAME
         else:
             raise _fault(state, pos)
         pos = space(line, pos)
@@ -91,6 +98,8 @@ def check(line: bytes) -> None:
 
 def space(line: bytes, pos: int) -> int:
     """Return the position of the first byte from `pos` on that is not white space."""
+    if line[pos : pos + 1] not in _SPACES:  # nearly always: no need to ask the pattern
+        return pos
     return _sure(_SPACE.match(line, pos)).end()
 
 
@@ -128,6 +137,15 @@ def string(literal: bytes) -> str:
     """Decode a checked string literal, its quotes included."""
     value: str = json.loads(literal.decode())
     return value
+
+
+def _plain_items(line: bytes, pos: int) -> int:
+    """Skip the numbers and literals of an array that a comma follows: vectors are long."""
+    item = _PLAIN_ITEM.match(line, pos)
+    while item:
+        pos = item.end()
+        item = _PLAIN_ITEM.match(line, pos)
+    return pos
 
 
 def _may_close(state: str, byte: int) -> bool:

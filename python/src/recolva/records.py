@@ -132,7 +132,7 @@ class Parser:
         """Return the JSON value of a line, objects as tuples of pairs; None if undecided."""
         text = line.decode()
         start = 0 if text.startswith("{") else len(text) - len(text.lstrip(_SPACE))
-        if text.count("{") + text.count("[") > MAX_DEPTH and _depth(line) > MAX_DEPTH:
+        if text.count("{") + text.count("[") > MAX_DEPTH and _is_deep(line):
             return None
         scan = self._scan if len(text) <= _LONG else self._scan_long
         value, end = scan(text, start)
@@ -174,12 +174,18 @@ def _short_integer(literal: str) -> int | None:
     return int(literal) if len(literal) <= 40 else None
 
 
-def _depth(line: bytes) -> int:
-    """Return the deepest nesting of a line; exact up to its first fault."""
+def _is_deep(line: bytes) -> bool:
+    """Tell whether a line nests too deep; right up to its first fault."""
     bare = line.replace(b"\\\\", b"").replace(b'\\"', b"")
     outside_strings = b"".join(bare.split(b'"')[::2])
     brackets = outside_strings.translate(None, _NOT_BRACKETS)
-    return max(accumulate(map(_DEPTH_STEP.__getitem__, brackets)), default=0)
+    depth = 0
+    for start in range(0, len(brackets), _LONG):  # a bomb shows early
+        depths = list(accumulate(map(_DEPTH_STEP.__getitem__, brackets[start : start + _LONG]), initial=depth))
+        depth = depths[-1]
+        if max(depths) > MAX_DEPTH:
+            return True
+    return False
 
 
 def _names(pairs: tuple[tuple[str, object], ...]) -> dict[str, object]:
