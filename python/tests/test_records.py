@@ -22,6 +22,8 @@ from recolva.records import Layout, Parsed, Parser, RecordFault, is_blank, parse
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from recolva.jsonl import Decisions
+
 LAYOUTS = [
     Layout(),
     Layout(need_importance=True),
@@ -60,6 +62,12 @@ def case_layout(case: dict[str, Any]) -> tuple[Layout, int]:
     return Layout(**options, need_importance=need_importance), limit
 
 
+def check_length(line: bytes, limit: int, *, ended: bool) -> None:
+    """Raise the fault of a line that is too long without its line end."""
+    if len(line) - (ended and line.endswith(b"\r")) > limit:
+        raise RecordFault(f"line is longer than {limit} bytes")
+
+
 def read_file(content: bytes, limit: int, read: Callable[[bytes], Parsed]) -> dict[str, Any]:
     """Read a file as a sweep does that stops at the first fault."""
     records: list[dict[str, Any]] = []
@@ -70,8 +78,7 @@ def read_file(content: bytes, limit: int, read: Callable[[bytes], Parsed]) -> di
         if torn and not line:
             break
         try:
-            if len(line) - (not torn and line.endswith(b"\r")) > limit:
-                raise RecordFault(f"line is longer than {limit} bytes")
+            check_length(line, limit, ended=not torn)
             if is_blank(line):
                 blank += 1
                 continue
@@ -109,16 +116,17 @@ def test_shared_cases_by_file(tmp_path: Path) -> None:
         layout, limit = case_layout(case)
         options: dict[str, Any] = {"max_line_bytes": limit, "now": 0, "threshold": 0, "id_field": layout.id_field}
         options.update(time_field=layout.time_field, time_unit=layout.time_unit)
-        try:
-            if layout.need_importance:
-                field = layout.importance_field
-                model: dict[str, Any] = {"scale_millis": 86_400_000, "exponent": 1, "importance_field": field}
-                decisions = scan_power_law_jsonl(store, **model, **options)
-            else:
-                decisions = scan_exponential_jsonl(store, half_life_millis=86_400_000, **options)
-        except InvalidRecord as error:
-            assert str(error) == case.get("error"), case["name"]
+        if layout.need_importance:
+            options.update(scale_millis=86_400_000, exponent=1, importance_field=layout.importance_field)
+        else:
+            options.update(half_life_millis=86_400_000)
+        scan: Callable[..., Decisions] = scan_power_law_jsonl if layout.need_importance else scan_exponential_jsonl
+        if "error" in case:
+            with pytest.raises(InvalidRecord) as caught:
+                scan(store, **options)
+            assert str(caught.value) == case["error"], case["name"]
             continue
+        decisions = scan(store, **options)
         assert [d.line for d in decisions] == [record["line"] for record in case["records"]], case["name"]
         ids = [record["id"] for record in case["records"] if "id" in record]
         assert [d.id for d in decisions if len(d.id) < 1000] == ids, case["name"]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING, Any, Union
+from typing import TYPE_CHECKING, Any
 
 from recolva import _staged as staged
-from recolva._locks import Deadline, open_locked
 from recolva._json_syntax import RecordFault
+from recolva._locks import Deadline, open_locked
 from recolva._places import Path, locate
 from recolva._record_rules import check_object
 from recolva.errors import InvalidArgument, InvalidArgumentType
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-def append(path: Path, record: Union[Mapping[str, Any], bytes], *, lock_timeout: float = 10.0) -> None:
+def append(path: Path, record: Mapping[str, Any] | bytes, *, lock_timeout: float = 10.0) -> None:
     """Append one record to a store, as a line of its own; safe while others append or sweep.
 
     A dict is written as JSON in one line; bytes are one line as it is, with or without
@@ -37,7 +37,7 @@ def append(path: Path, record: Union[Mapping[str, Any], bytes], *, lock_timeout:
         os.close(file)
 
 
-def _line(record: Union[Mapping[str, Any], bytes]) -> bytes:
+def _line(record: Mapping[str, Any] | bytes) -> bytes:
     if isinstance(record, (bytes, bytearray)):
         line = bytes(record)
         line = line[:-1] if line.endswith(b"\n") else line

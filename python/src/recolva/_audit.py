@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import recolva
 from recolva import _canon
-
 from recolva.decisions import RETAINED, SCORE_BELOW
 
 if TYPE_CHECKING:

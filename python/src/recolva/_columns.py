@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from bisect import bisect_right
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Union, overload
+from typing import TYPE_CHECKING, overload
 
 from recolva.decisions import RETAINED, SCORE_BELOW, Decision
 
@@ -26,7 +26,7 @@ class Batch:
 
     __slots__ = ("ids", "lines", "prune", "scores")
 
-    def __init__(self, ids: bytes, scores: array[float], prune: bytes, lines: Union[range, array[int]]) -> None:
+    def __init__(self, ids: bytes, scores: array[float], prune: bytes, lines: range | array[int]) -> None:
         self.ids, self.scores, self.prune, self.lines = ids, scores, prune, lines
 
     def __len__(self) -> int:

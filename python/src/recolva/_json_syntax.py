@@ -73,22 +73,14 @@ def check(line: bytes) -> None:
             closers.pop()
             pos, state = pos + 1, _after(closers)
         elif state in (_VALUE, _FIRST_ITEM):
-            if byte in (_OPEN_OBJECT, _OPEN_ARRAY):
-                if len(closers) == MAX_DEPTH:
-                    raise RecordFault(f"nesting is deeper than {MAX_DEPTH} at byte {pos + 1}")
-                closers.append(_CLOSE_OBJECT if byte == _OPEN_OBJECT else _CLOSE_ARRAY)
-                pos, state = pos + 1, _FIRST_NAME if byte == _OPEN_OBJECT else _FIRST_ITEM
-            else:
-                pos, state = _scalar(line, pos, state), _after(closers)
+            pos, state = _value(line, pos, state, closers)
         elif state in (_NAME, _FIRST_NAME) and byte == _QUOTE:
             pos, state = _string(line, pos), _AFTER_NAME
         elif state == _AFTER_NAME and byte == _COLON:
             pos, state = pos + 1, _VALUE
         elif state in (_AFTER_ITEM, _AFTER_MEMBER) and byte == _COMMA:
-            if state == _AFTER_ITEM:
-                pos, state = _plain_items(line, pos + 1), _VALUE
-            else:
-                pos, state = pos + 1, _NAME
+            plain = state == _AFTER_ITEM
+            pos, state = (_plain_items(line, pos + 1), _VALUE) if plain else (pos + 1, _NAME)
         else:
             raise _fault(state, pos)
         pos = space(line, pos)
@@ -157,6 +149,17 @@ def _after(closers: bytearray) -> str:
     if not closers:
         return _END
     return _AFTER_MEMBER if closers[-1] == _CLOSE_OBJECT else _AFTER_ITEM
+
+
+def _value(line: bytes, pos: int, state: str, closers: bytearray) -> tuple[int, str]:
+    """Pass a scalar or an opening bracket; return what follows and what may come there."""
+    byte = line[pos]
+    if byte not in (_OPEN_OBJECT, _OPEN_ARRAY):
+        return _scalar(line, pos, state), _after(closers)
+    if len(closers) == MAX_DEPTH:
+        raise RecordFault(f"nesting is deeper than {MAX_DEPTH} at byte {pos + 1}")
+    closers.append(_CLOSE_OBJECT if byte == _OPEN_OBJECT else _CLOSE_ARRAY)
+    return pos + 1, _FIRST_NAME if byte == _OPEN_OBJECT else _FIRST_ITEM
 
 
 def _scalar(line: bytes, pos: int, state: str) -> int:

@@ -76,26 +76,31 @@ class LockFiles:
 
     def _take(self, place: Place, deadline: Deadline) -> None:
         """Open, lock, and see whether the name still leads to what was locked: who is done removes it."""
-        path = place.side("lock")
         while True:
-            file = open_file(path, os.O_RDWR | os.O_CREAT)
+            file = open_file(place.side("lock"), os.O_RDWR | os.O_CREAT)
+            taken = False
             try:
-                info = os.fstat(file)
-                if not stat.S_ISREG(info.st_mode):
-                    raise Refused(f"{show(path)} is {kind_name(info.st_mode)}, not a lock file")
-                for held, _, other in self._held:
-                    if same_file(info, other):
-                        raise Refused(f"{show(held.path)} and {show(place.path)} are the same file")
-                if _try_lock(file) and _still_at(path, info):
-                    self._held.append((place, file, info))
-                    _sign(file)
-                    return
+                taken = self._try(place, file)
                 holder = _holder(file)
-            except BaseException:
-                os.close(file)
-                raise
-            os.close(file)
+            finally:
+                if not taken:
+                    os.close(file)
+            if taken:
+                return
             deadline.wait(f"{show(place.path)} is busy: {holder} holds it")
+
+    def _try(self, place: Place, file: int) -> bool:
+        info, path = os.fstat(file), place.side("lock")
+        if not stat.S_ISREG(info.st_mode):
+            raise Refused(f"{show(path)} is {kind_name(info.st_mode)}, not a lock file")
+        for held, _, other in self._held:
+            if same_file(info, other):
+                raise Refused(f"{show(held.path)} and {show(place.path)} are the same file")
+        if not (_try_lock(file) and _still_at(path, info)):
+            return False
+        self._held.append((place, file, info))
+        _sign(file)
+        return True
 
     def release(self) -> None:
         """Remove the lock files, then give the locks up."""
@@ -139,17 +144,23 @@ def open_locked(place: Place, flags: int, deadline: Deadline, mode: int = 0o600)
     """Open a data file and lock it, as it stands under its name then; close it to unlock."""
     while True:
         file = open_file(place.path, flags, mode)
+        locked = False
         try:
-            info = os.fstat(file)
-            if not stat.S_ISREG(info.st_mode):
-                raise Refused(f"{show(place.path)} is {kind_name(info.st_mode)}, not a regular file")
-            if _try_lock(file) and _still_at(place.path, info):
-                return file
-        except BaseException:
-            os.close(file)
-            raise
-        os.close(file)
+            locked = _lock_current(place, file)
+        finally:
+            if not locked:
+                os.close(file)
+        if locked:
+            return file
         deadline.wait(f"{show(place.path)} is busy: another process keeps it locked")
+
+
+def _lock_current(place: Place, file: int) -> bool:
+    """Lock a file if it is free and its name still leads to it."""
+    info = os.fstat(file)
+    if not stat.S_ISREG(info.st_mode):
+        raise Refused(f"{show(place.path)} is {kind_name(info.st_mode)}, not a regular file")
+    return _try_lock(file) and _still_at(place.path, info)
 
 
 def lock_new(file: int) -> None:

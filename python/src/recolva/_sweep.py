@@ -110,7 +110,7 @@ class _Sweep:
         except InvalidRecord as error:
             if not self.transaction.grew():
                 raise InvalidRecord(f"{error}{TORN}", error.line) from None
-            self.last = Last(data)
+            self.last = Last(data, retained=data)  # undecided; never lost, should the file shrink again
             return
         retained, gone = _split(data, [(0, len(data))] if found.pruned else [])
         audit = _audit_lines(self.audit, found.batch) if self.audit is not None else b""

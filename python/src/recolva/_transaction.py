@@ -23,12 +23,10 @@ from recolva import _staged as staged
 from recolva._audit import NO_PREVIOUS, NOTHING, Digest
 from recolva._locks import Deadline, LockFiles, lock_new, open_locked
 from recolva._places import Path, Place, check_distinct, check_kind, locate, open_file, same_file, show
+from recolva._recovery import settle
 from recolva._staged import Input, Staged
 from recolva._targets import Change, append_to, keep_attributes, replace_by
-from recolva.errors import CommittedUncertain, NeedsRecovery, Refused
-
-_STAGED_NAMES = ("new", "add", "aud", "next", "prior")
-_FOREIGN_NAMES = ("journal", "pending", "old")  # of a run that this module can not finish
+from recolva.errors import CommittedUncertain, Refused
 
 
 @dataclass(frozen=True)
@@ -279,26 +277,3 @@ class Transaction:
         if self._locks is not None:
             self._locks.release()
             self._locks = None
-
-
-def settle(place: Place) -> bool:
-    """Remove what a dead run left beside a file, its lock being held; tell whether there was any.
-
-    Staged files alone mean that nothing had been changed. A journal or pointer of an
-    interrupted commit is left for the program that wrote it.
-    """
-    for name in _FOREIGN_NAMES:
-        if os.path.lexists(place.side(name)):
-            text = f"{show(place.side(name))} is left from an interrupted sweep"
-            raise NeedsRecovery(f"{text}: run decay-sweep recover --input {show(place.path)}")
-    return sum(staged.remove(place.side(name)) for name in _STAGED_NAMES) > 0
-
-
-def recover(path: Path, lock_timeout: float) -> bool:
-    """Settle what an interrupted run left beside a file; tell whether there was anything."""
-    place = locate("input", path)
-    locks = LockFiles([place], Deadline(lock_timeout))
-    try:
-        return settle(place)
-    finally:
-        locks.release()

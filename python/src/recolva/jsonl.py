@@ -40,16 +40,16 @@ the system gives it.
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, Optional, TypedDict
+from typing import TYPE_CHECKING, Optional, TypedDict
 
-from recolva import _transaction
 from recolva._append import append
 from recolva._arguments import INT64_MAX, choice, integer, number
 from recolva._audit import Policy
 from recolva._columns import Decisions
 from recolva._lines import MAX_LINE_BYTES
-from recolva._places import Path
+from recolva._recovery import settle_all
 from recolva._sweep import Job, sweep
+from recolva._transaction import Files
 from recolva.decisions import Decision
 from recolva.errors import InvalidArgument, InvalidArgumentType
 from recolva.models import build_model
@@ -60,6 +60,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Unpack
 
+    from recolva._places import Path
     from recolva.models import Model
 
 __all__ = [
@@ -173,7 +174,7 @@ def recover(path: Path, *, lock_timeout: float = LOCK_TIMEOUT) -> bool:
     person or the `decay-sweep` program can tell what to do.
     """
     wait = number("lock_timeout", lock_timeout, 0, _LONGEST_WAIT)
-    return _transaction.recover(_path("path", path), wait)
+    return settle_all(_path("path", path), wait)
 
 
 def _exponential(half_life_millis: int) -> Model:
@@ -184,7 +185,7 @@ def _power_law(scale_millis: int, exponent: float) -> Model:
     return build_model("power-law", scale_millis=scale_millis, exponent=exponent)
 
 
-def _run(  # noqa: PLR0913, PLR0917 - all that can be said about a sweep
+def _run(  # noqa: PLR0917 - all that can be said about a sweep
     mode: str,
     source: Path,
     archive: Optional[Path],
@@ -214,7 +215,7 @@ def _run(  # noqa: PLR0913, PLR0917 - all that can be said about a sweep
     policy = Policy(
         model, number("threshold", threshold, 0, 1), layout, choice("on_invalid", on_invalid, ("fail", "keep"))
     )
-    files = _transaction.Files(
+    files = Files(
         input=_path("path" if mode == "dry-run" else "input", source),
         archive=_path("archive", archive) if mode == "archive" else None,
         audit=None if audit is None else _path("audit", audit),
@@ -235,7 +236,7 @@ def _run(  # noqa: PLR0913, PLR0917 - all that can be said about a sweep
     return sweep(job)
 
 
-def _path(name: str, value: Any) -> str:
+def _path(name: str, value: object) -> str:
     """Return a path as a string."""
     if not isinstance(value, (str, os.PathLike)):
         raise InvalidArgumentType(f"{name} must be a path, got {type(value).__name__}")
