@@ -25,12 +25,14 @@ network to compute it. A score below the threshold prunes, equality retains.
 
 from __future__ import annotations
 
+from recolva._forks import held_off as _held_off
+
 TYPE_CHECKING = False  # as good as typing's for a type checker, without the cost of its import
 
 if TYPE_CHECKING:
     from typing import Any
 
-    from recolva._backend import Backend, backend
+    from recolva._backend import backend
     from recolva.arrays import score_array
     from recolva.decisions import Decision
     from recolva.errors import (
@@ -43,18 +45,14 @@ if TYPE_CHECKING:
         RecolvaError,
         Refused,
     )
-    from recolva.models import MODELS, Exponential, PowerLaw
     from recolva.reference import exponential_score, power_law_score
     from recolva.store import MemoryRecord, MemoryStore, prune_memories, score_memories
 
     __version__: str
 
 __all__ = [
-    "MODELS",
-    "Backend",
     "CommittedUncertain",
     "Decision",
-    "Exponential",
     "InvalidArgument",
     "InvalidArgumentType",
     "InvalidRecord",
@@ -62,7 +60,6 @@ __all__ = [
     "MemoryStore",
     "NeedsRecovery",
     "PartialPruneError",
-    "PowerLaw",
     "RecolvaError",
     "Refused",
     "backend",
@@ -75,7 +72,7 @@ __all__ = [
 
 # Names are fetched when they are first used, so that importing the package costs next to nothing.
 _HOMES = {
-    "recolva._backend": ("Backend", "backend"),
+    "recolva._backend": ("backend",),
     "recolva.arrays": ("score_array",),
     "recolva.decisions": ("Decision",),
     "recolva.errors": (
@@ -88,7 +85,6 @@ _HOMES = {
         "RecolvaError",
         "Refused",
     ),
-    "recolva.models": ("MODELS", "Exponential", "PowerLaw"),
     "recolva.reference": ("exponential_score", "power_law_score"),
     "recolva.store": ("MemoryRecord", "MemoryStore", "prune_memories", "score_memories"),
 }
@@ -98,18 +94,16 @@ _SUBMODULES = ("arrays", "decisions", "errors", "jsonl", "models", "reference", 
 
 def __getattr__(name: str) -> Any:
     """Fetch a public name, a submodule, or the version, at its first use."""
-    from importlib import import_module  # noqa: PLC0415 - not needed to import the package
-
-    if name in _SUBMODULES:
-        return import_module(f"recolva.{name}")
-    if name in _HOME_OF:
-        value = getattr(import_module(_HOME_OF[name]), name)
-    elif name == "__version__":
-        value = _version()
-    else:
+    if name not in _HOME_OF and name not in _SUBMODULES and name != "__version__":
         raise AttributeError(f"module 'recolva' has no attribute '{name}'")
-    globals()[name] = value
-    return value
+    with _held_off:
+        from importlib import import_module  # noqa: PLC0415 - not needed to import the package
+
+        if name in _SUBMODULES:
+            return import_module(f"recolva.{name}")
+        value = _version() if name == "__version__" else getattr(import_module(_HOME_OF[name]), name)
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:

@@ -6,7 +6,7 @@ backend, and the ranges and the number forms are those of the ``decay-sweep`` pr
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Optional
+from typing import TYPE_CHECKING, Any
 
 from recolva.errors import InvalidArgument, InvalidArgumentType
 
@@ -38,9 +38,12 @@ WHITE_SPACE = (
 _LONGEST_SHOWN, _CUT = 40, 37
 
 
-def integer(name: str, value: Any, low: int = INT64_MIN, high: int = INT64_MAX) -> int:
+def integer(name: str, value: Any, low: float = INT64_MIN, high: float = INT64_MAX) -> int:
     """Return value as an int in [low, high]; anything with ``__index__`` will do, except bool."""
-    if type(value) is not int:
+    if type(value) is int:
+        if low <= value <= high:
+            return value
+    else:
         if _is_bool(value) or not hasattr(type(value), "__index__"):
             raise InvalidArgumentType(f"{name} must be an integer, got {type(value).__name__}")
         try:
@@ -48,8 +51,8 @@ def integer(name: str, value: Any, low: int = INT64_MIN, high: int = INT64_MAX) 
         except TypeError:  # a NumPy array has __index__, but only one of size 1 is an integer
             text = f"{name} must be an integer, got {type(value).__name__}"
             raise InvalidArgumentType(text) from None
-    if low <= value <= high:
-        return int(value)
+        if low <= value <= high:
+            return int(value)
     raise InvalidArgument(f"{name} must be between {low} and {high}, got {number_text(value)}")
 
 
@@ -58,7 +61,9 @@ def number(name: str, value: Any, low: float, high: float) -> float:
 
     Anything with ``__float__`` or ``__index__`` will do (NumPy scalars, Decimal, Fraction).
     """
-    checked: float = value if type(value) is float else _to_number(name, value)
+    if type(value) is float and low <= value <= high:
+        return value + 0.0
+    checked = _to_number(name, value)
     if low <= checked <= high:
         return checked + 0.0
     text = f"{number_text(low)} and {number_text(high)}, got {number_text(checked)}"
@@ -106,7 +111,7 @@ def record_id(name: str, value: Any) -> str:
     return value
 
 
-def id_fault(value: str) -> Optional[str]:
+def id_fault(value: str) -> str | None:
     """Say what keeps a string from being an id (blank, or a lone surrogate), or return None."""
     if not value.strip(WHITE_SPACE):
         return "must not be blank"

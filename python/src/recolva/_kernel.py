@@ -21,7 +21,7 @@ from __future__ import annotations
 from functools import lru_cache
 from math import frexp, gcd, isqrt, ldexp
 from struct import Struct
-from typing import Callable, Optional
+from typing import Callable
 
 __all__ = ["exact_half_life", "exact_power", "half_life", "power"]
 
@@ -34,7 +34,7 @@ _LN2 = 0xB17217F7D1CF79ABC9E3B398  # floor(ln 2 * 2^96)
 _LOG2_E = 0x171547652B82FE1777D0FFDA0  # floor(2^96 / ln 2)
 _UNIT = 2.0**-_BITS
 _SCALE = 2.0**_BITS
-_STEPS_PER_NAT = 23637.11554992477  # 2^14 / ln 2
+_STEPS_PER_NAT = 23637.115549924776  # 2^14 / ln 2
 
 # Proven error bounds in units of the last place: 2^-80 for a half-life (bound 2^-78), relative
 # 2^-76.4 for the power law (bound 2^-75 of 2^149).
@@ -180,7 +180,7 @@ def _encode(mantissa: int, exponent: int) -> float:
     return value
 
 
-def _round(value: int, exponent: int, doubt: int) -> Optional[float]:
+def _round(value: int, exponent: int, doubt: int) -> float | None:
     """Round value * 2^exponent to a double, or None if a midpoint lies within doubt of value."""
     drop = max(value.bit_length() - 53, -1074 - exponent)
     low = value & ((1 << drop) - 1)
@@ -233,7 +233,7 @@ def exact_power(importance: float, age: int, scale: int, exponent: float) -> flo
     return _ziv(scaled, mantissa, whole - shift)
 
 
-def _rational_power(a: int, b: int, numerator: int, denominator: int) -> Optional[tuple[int, int]]:
+def _rational_power(a: int, b: int, numerator: int, denominator: int) -> tuple[int, int] | None:
     """Return (a/b)^(numerator/denominator) as a fraction if it is one; denominator = 2^k, a < b.
 
     In lowest terms a/b has a rational 2^k-th root iff a and b both are 2^k-th powers.

@@ -41,7 +41,7 @@ class Parameter(NamedTuple):
     def check(self, value: Any, shown: str) -> Any:
         """Return value within the bounds; an error names the parameter as shown."""
         if self.integer:
-            return integer(shown, value, int(self.low), int(self.high))
+            return integer(shown, value, self.low, self.high)
         return number(shown, value, self.low, self.high)
 
 
@@ -71,7 +71,7 @@ class Exponential(_Checked):
 
     half_life_ms: int = field(metadata=_millis("half_life_millis", "time in which a score halves"))
 
-    def score(self, last_accessed: int, now: int, importance: float = 1.0) -> float:  # noqa: ARG002
+    def score(self, last_accessed: int, now: int, importance: float = 1.0) -> float:  # noqa: ARG002 - models are called alike
         """Return 2^(-age / half_life_ms); the importance is ignored, whatever it is."""
         age = now - last_accessed
         return _kernel.half_life(age, self.half_life_ms) if age > 0 else 1.0
@@ -93,7 +93,7 @@ class PowerLaw(_Checked):
             "low": 0.1,
             "high": 10.0,
             "integer": False,
-        }
+        },
     )
 
     def score(self, last_accessed: int, now: int, importance: float = 1.0) -> float:
@@ -107,9 +107,16 @@ Model = Union[Exponential, PowerLaw]
 MODELS: dict[str, type[Model]] = {model.name: model for model in (Exponential, PowerLaw)}
 
 
+_PARAMETERS: dict[Any, tuple[Parameter, ...]] = {}
+
+
 def parameters(model: Any) -> tuple[Parameter, ...]:
-    """Return the parameters of a model class or of a model, in order."""
-    return tuple(Parameter(name=f.name, **f.metadata) for f in fields(model))
+    """Return the parameters of a model class, in order."""
+    known = _PARAMETERS.get(model)
+    if known is None:
+        known = tuple(Parameter(name=f.name, **f.metadata) for f in fields(model))
+        _PARAMETERS[model] = known
+    return known
 
 
 def build_model(model: str, **values: Any) -> Model:
