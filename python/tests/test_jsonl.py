@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import tracemalloc
 from typing import TYPE_CHECKING, Any
@@ -256,7 +257,6 @@ def test_progress_reaches_the_size(store: Path) -> None:
         ({"on_invalid": "skip"}, InvalidArgument, 'on_invalid must be fail or keep, got "skip"'),
         ({"time_unit": "h"}, InvalidArgument, 'time_unit must be ms or s or us or ns or rfc3339, got "h"'),
         ({"audit_mode": "new"}, InvalidArgument, 'audit_mode must be append or replace, got "new"'),
-        ({"archive_mode": "append"}, InvalidArgument, "archive_mode is for the archive functions only"),
         ({"lock_timeout": -1}, InvalidArgument, "lock_timeout must be between 0 and 1000000000, got -1"),
         ({"max_line_bytes": 0}, InvalidArgument, "max_line_bytes must be between 1 and 9223372036854775807, got 0"),
         ({"progress": 1}, InvalidArgumentType, "progress must be callable, got int"),
@@ -273,6 +273,22 @@ def test_arguments_are_checked_first(tmp_path: Path, options: Any, error: type[E
     with pytest.raises(error) as caught:
         jsonl.scan_exponential_jsonl(tmp_path / "missing.jsonl", **{**EXPONENTIAL, **options})
     assert str(caught.value) == text
+
+
+def test_all_functions_take_the_same_keywords() -> None:
+    """The shared keywords and their defaults are the same six times; all are keyword-only."""
+    shared = []
+    for name in jsonl.__all__:
+        if not name.endswith("_jsonl"):
+            continue
+        parameters = inspect.signature(getattr(jsonl, name)).parameters
+        assert ("archive_mode" in parameters) == name.startswith("archive")
+        shared.append({p.name: p.default for p in parameters.values() if p.default is not p.empty})
+        shared[-1].pop("archive_mode", None)
+        positional = [p.name for p in parameters.values() if p.kind is not p.KEYWORD_ONLY]
+        assert positional in (["path"], ["input"], ["input", "archive"])
+    assert len(shared) == 6
+    assert all(keywords == shared[0] for keywords in shared)
 
 
 def test_unknown_keyword_is_an_error(store: Path) -> None:

@@ -40,7 +40,7 @@ the system gives it.
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Optional, TypedDict
+from typing import TYPE_CHECKING, Any, Optional
 
 from recolva._append import append
 from recolva._arguments import INT64_MAX, choice, integer, number
@@ -58,10 +58,9 @@ from recolva.records import Layout
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from typing_extensions import Unpack
-
     from recolva._places import Path
-    from recolva.models import Model
+
+    Progress = Callable[[int, int], object]
 
 __all__ = [
     "Decision",
@@ -77,35 +76,30 @@ __all__ = [
 ]
 
 LOCK_TIMEOUT = 10.0
+"""Seconds to wait for another process, unless the caller chose otherwise."""
+
 _LONGEST_WAIT = 10.0**9
 
 
-class Options(TypedDict, total=False):
-    """Keywords that all functions share; the module's text says what they mean."""
-
-    audit: Optional[Path]
-    on_invalid: str
-    time_unit: Optional[str]
-    id_field: str
-    time_field: str
-    importance_field: str
-    lock_timeout: float
-    progress: Optional[Callable[[int, int], object]]
-    audit_mode: str
-    max_line_bytes: int
-
-
-class ArchiveOptions(Options, total=False):
-    """The shared keywords, and `archive_mode`."""
-
-    archive_mode: str
-
-
 def scan_exponential_jsonl(
-    path: Path, *, now: int, half_life_millis: int, threshold: float, **options: Unpack[Options]
+    path: Path,
+    *,
+    now: int,
+    half_life_millis: int,
+    threshold: float,
+    audit: Optional[Path] = None,
+    on_invalid: str = "fail",
+    time_unit: Optional[str] = None,
+    id_field: str = "id",
+    time_field: str = "last_accessed_ms",
+    importance_field: str = "importance",
+    lock_timeout: float = LOCK_TIMEOUT,
+    progress: Optional[Progress] = None,
+    audit_mode: str = "append",
+    max_line_bytes: int = MAX_LINE_BYTES,
 ) -> Decisions:
     """Decide every record by the exponential model; change no file but the audit."""
-    return _run("dry-run", path, None, _exponential(half_life_millis), now, threshold, **options)
+    return _run("dry-run", "exponential", **locals())
 
 
 def archive_exponential_jsonl(
@@ -115,10 +109,20 @@ def archive_exponential_jsonl(
     now: int,
     half_life_millis: int,
     threshold: float,
-    **options: Unpack[ArchiveOptions],
+    audit: Optional[Path] = None,
+    on_invalid: str = "fail",
+    time_unit: Optional[str] = None,
+    id_field: str = "id",
+    time_field: str = "last_accessed_ms",
+    importance_field: str = "importance",
+    lock_timeout: float = LOCK_TIMEOUT,
+    progress: Optional[Progress] = None,
+    archive_mode: str = "append",
+    audit_mode: str = "append",
+    max_line_bytes: int = MAX_LINE_BYTES,
 ) -> Decisions:
     """Move the records that the exponential model prunes from `input` to the end of `archive`."""
-    return _run("archive", input, archive, _exponential(half_life_millis), now, threshold, **options)
+    return _run("archive", "exponential", **locals())
 
 
 def delete_exponential_jsonl(
@@ -127,17 +131,41 @@ def delete_exponential_jsonl(
     now: int,
     half_life_millis: int,
     threshold: float,
-    **options: Unpack[Options],
+    audit: Optional[Path] = None,
+    on_invalid: str = "fail",
+    time_unit: Optional[str] = None,
+    id_field: str = "id",
+    time_field: str = "last_accessed_ms",
+    importance_field: str = "importance",
+    lock_timeout: float = LOCK_TIMEOUT,
+    progress: Optional[Progress] = None,
+    audit_mode: str = "append",
+    max_line_bytes: int = MAX_LINE_BYTES,
 ) -> Decisions:
     """Drop the records that the exponential model prunes."""
-    return _run("delete", input, None, _exponential(half_life_millis), now, threshold, **options)
+    return _run("delete", "exponential", **locals())
 
 
 def scan_power_law_jsonl(
-    path: Path, *, now: int, scale_millis: int, exponent: float, threshold: float, **options: Unpack[Options]
+    path: Path,
+    *,
+    now: int,
+    scale_millis: int,
+    exponent: float,
+    threshold: float,
+    audit: Optional[Path] = None,
+    on_invalid: str = "fail",
+    time_unit: Optional[str] = None,
+    id_field: str = "id",
+    time_field: str = "last_accessed_ms",
+    importance_field: str = "importance",
+    lock_timeout: float = LOCK_TIMEOUT,
+    progress: Optional[Progress] = None,
+    audit_mode: str = "append",
+    max_line_bytes: int = MAX_LINE_BYTES,
 ) -> Decisions:
     """Decide every record by the power-law model; change no file but the audit."""
-    return _run("dry-run", path, None, _power_law(scale_millis, exponent), now, threshold, **options)
+    return _run("dry-run", "power-law", **locals())
 
 
 def archive_power_law_jsonl(
@@ -148,10 +176,20 @@ def archive_power_law_jsonl(
     scale_millis: int,
     exponent: float,
     threshold: float,
-    **options: Unpack[ArchiveOptions],
+    audit: Optional[Path] = None,
+    on_invalid: str = "fail",
+    time_unit: Optional[str] = None,
+    id_field: str = "id",
+    time_field: str = "last_accessed_ms",
+    importance_field: str = "importance",
+    lock_timeout: float = LOCK_TIMEOUT,
+    progress: Optional[Progress] = None,
+    archive_mode: str = "append",
+    audit_mode: str = "append",
+    max_line_bytes: int = MAX_LINE_BYTES,
 ) -> Decisions:
     """Move the records that the power-law model prunes from `input` to the end of `archive`."""
-    return _run("archive", input, archive, _power_law(scale_millis, exponent), now, threshold, **options)
+    return _run("archive", "power-law", **locals())
 
 
 def delete_power_law_jsonl(
@@ -161,10 +199,19 @@ def delete_power_law_jsonl(
     scale_millis: int,
     exponent: float,
     threshold: float,
-    **options: Unpack[Options],
+    audit: Optional[Path] = None,
+    on_invalid: str = "fail",
+    time_unit: Optional[str] = None,
+    id_field: str = "id",
+    time_field: str = "last_accessed_ms",
+    importance_field: str = "importance",
+    lock_timeout: float = LOCK_TIMEOUT,
+    progress: Optional[Progress] = None,
+    audit_mode: str = "append",
+    max_line_bytes: int = MAX_LINE_BYTES,
 ) -> Decisions:
     """Drop the records that the power-law model prunes."""
-    return _run("delete", input, None, _power_law(scale_millis, exponent), now, threshold, **options)
+    return _run("delete", "power-law", **locals())
 
 
 def recover(path: Path, *, lock_timeout: float = LOCK_TIMEOUT) -> bool:
@@ -177,63 +224,49 @@ def recover(path: Path, *, lock_timeout: float = LOCK_TIMEOUT) -> bool:
     return settle_all(_path("path", path), wait)
 
 
-def _exponential(half_life_millis: int) -> Model:
-    return build_model("exponential", half_life_millis=half_life_millis)
-
-
-def _power_law(scale_millis: int, exponent: float) -> Model:
-    return build_model("power-law", scale_millis=scale_millis, exponent=exponent)
-
-
-def _run(  # noqa: PLR0917 - all that can be said about a sweep
-    mode: str,
-    source: Path,
-    archive: Optional[Path],
-    model: Model,
-    now: int,
-    threshold: float,
-    *,
-    audit: Optional[Path] = None,
-    on_invalid: str = "fail",
-    time_unit: Optional[str] = None,
-    id_field: str = "id",
-    time_field: str = "last_accessed_ms",
-    importance_field: str = "importance",
-    lock_timeout: float = LOCK_TIMEOUT,
-    progress: Optional[Callable[[int, int], object]] = None,
-    archive_mode: Optional[str] = None,
-    audit_mode: str = "append",
-    max_line_bytes: int = MAX_LINE_BYTES,
-) -> Decisions:
-    """Check every argument, then sweep."""
-    unit = "ms" if time_unit is None else time_unit
-    layout = Layout(id_field, time_field, importance_field, unit, model.needs_importance)
-    if archive_mode is not None and mode != "archive":
-        raise InvalidArgument("archive_mode is for the archive functions only")
-    if progress is not None and not callable(progress):
-        raise InvalidArgumentType(f"progress must be callable, got {type(progress).__name__}")
+def _run(mode: str, model: str, **given: Any) -> Decisions:
+    """Check every argument of a function, then sweep."""
+    source = "path" if mode == "dry-run" else "input"
+    own = {name: given[name] for name in ("half_life_millis", "scale_millis", "exponent") if name in given}
+    built = build_model(model, **own)
+    unit = given["time_unit"]
     policy = Policy(
-        model, number("threshold", threshold, 0, 1), layout, choice("on_invalid", on_invalid, ("fail", "keep"))
+        built,
+        number("threshold", given["threshold"], 0, 1),
+        Layout(
+            given["id_field"],
+            given["time_field"],
+            given["importance_field"],
+            "ms" if unit is None else unit,
+            built.needs_importance,
+        ),
+        choice("on_invalid", given["on_invalid"], ("fail", "keep")),
     )
     files = Files(
-        input=_path("path" if mode == "dry-run" else "input", source),
-        archive=_path("archive", archive) if mode == "archive" else None,
-        audit=None if audit is None else _path("audit", audit),
-        archive_mode=choice("archive_mode", archive_mode or "append", ("append", "replace")),
-        audit_mode=choice("audit_mode", audit_mode, ("append", "replace")),
+        input=_path(source, given[source]),
+        archive=_path("archive", given["archive"]) if "archive" in given else None,
+        audit=None if given["audit"] is None else _path("audit", given["audit"]),
+        archive_mode=choice("archive_mode", given.get("archive_mode", "append"), ("append", "replace")),
+        audit_mode=choice("audit_mode", given["audit_mode"], ("append", "replace")),
         mutate=mode != "dry-run",
     )
     job = Job(
         mode,
         files,
         policy,
-        integer("now", now),
-        unit_given=time_unit is not None,
-        lock_timeout=number("lock_timeout", lock_timeout, 0, _LONGEST_WAIT),
-        max_line_bytes=integer("max_line_bytes", max_line_bytes, 1, INT64_MAX),
-        progress=progress,
+        integer("now", given["now"]),
+        unit_given=unit is not None,
+        lock_timeout=number("lock_timeout", given["lock_timeout"], 0, _LONGEST_WAIT),
+        max_line_bytes=integer("max_line_bytes", given["max_line_bytes"], 1, INT64_MAX),
+        progress=_callable("progress", given["progress"]),
     )
     return sweep(job)
+
+
+def _callable(name: str, value: Any) -> Any:
+    if value is not None and not callable(value):
+        raise InvalidArgumentType(f"{name} must be callable, got {type(value).__name__}")
+    return value
 
 
 def _path(name: str, value: object) -> str:
