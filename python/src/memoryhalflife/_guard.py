@@ -98,6 +98,10 @@ class _Section:
         traceback: Optional[TracebackType],
     ) -> None:
         self._guard.leave(failed=kind is not None)
+        if error is not None:
+            translated = self._guard.store.translated(error)
+            if translated is not error:
+                raise translated from error
 
 
 _guards: WeakSet[Guard[Any]] = WeakSet()
@@ -115,6 +119,13 @@ def _before_fork() -> None:
             guard.store.before_fork()
 
 
+def _after_fork_in_child() -> None:
+    for guard in _held:
+        if not guard.closed:
+            guard.store.after_fork_in_child()
+    _after_fork()
+
+
 def _after_fork() -> None:
     while _held:
         _held.pop().lock.release()
@@ -122,4 +133,4 @@ def _after_fork() -> None:
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)
+    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork_in_child)

@@ -74,6 +74,12 @@ class Store(Protocol[V]):
     def before_fork(self) -> None:
         """Make ready for a fork of this process, possibly inside a transaction."""
 
+    def after_fork_in_child(self) -> None:
+        """Follow `before_fork` in the new process."""
+
+    def translated(self, error: BaseException) -> BaseException:
+        """Return what the caller should see in place of an error raised by the store."""
+
     def close(self) -> None:
         """Let go of whatever the store holds; called once, between transactions."""
 
@@ -210,6 +216,13 @@ class ExpiringStore(Generic[V]):
 
     def before_fork(self) -> None:
         """Do nothing: the child has a copy of its own."""
+
+    def after_fork_in_child(self) -> None:
+        """Do nothing."""
+
+    def translated(self, error: BaseException) -> BaseException:
+        """Return the error: none needs translation."""
+        return error
 
     def close(self) -> None:
         """Let go of everything."""
