@@ -26,6 +26,7 @@ MAX_DEPTH = 500
 MAX_INTEGER_BITS = 14280
 
 _dump = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
+_scan = json.JSONDecoder().raw_decode
 
 
 def copied(value: Any, name: str = "content") -> JSON:
@@ -42,7 +43,7 @@ def dumps(value: JSON) -> str:
 
 def loads(text: str) -> JSON:
     """Return content from the text of `dumps`."""
-    value: JSON = json.loads(text)
+    value: JSON = _scan(text)[0]
     return value
 
 
