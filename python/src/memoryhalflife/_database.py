@@ -97,18 +97,43 @@ def _inspect(access: Access) -> bool:
         raise Refused(f"{access.path} is not a regular file")
     if status.st_size == 0:
         return False
-    try:
-        with closing(_connection(access, "ro&immutable=1")) as connection:
-            application = _pragma(connection, "application_id")
-            layout = _pragma(connection, "user_version")
-    except sqlite3.OperationalError as error:
-        raise failure(access, error) from error
-    except sqlite3.DatabaseError as error:
-        raise Refused(f"{access.path} is not a database of memories: {error}") from error
+    application, layout = _identity(access)
     if application != APPLICATION_ID:
         raise Refused(f"{access.path} is a database of another program (application id {application})")
     _refuse_layout(access, layout)
     return True
+
+
+def _identity(access: Access) -> tuple[int, int]:
+    """Return application id and layout of a database.
+
+    An immutable connection takes the file alone and touches nothing. While a log is moved into it
+    (by another process, or when that was cut short) the file may look malformed without its log;
+    then it is read as usual, which leaves file and log as they are too.
+    """
+    for mode in ("ro&immutable=1", "ro", "ro&immutable=1"):
+        if mode == "ro" and not _has_log(access):
+            continue
+        try:
+            with closing(_connection(access, mode)) as connection:
+                return _pragma(connection, "application_id"), _pragma(connection, "user_version")
+        except sqlite3.OperationalError as error:
+            raise failure(access, error) from error
+        except sqlite3.DatabaseError as error:
+            fault = error
+            if "malformed" not in str(error):
+                break
+    if "malformed" in str(fault):
+        raise failure(access, fault) from fault
+    raise Refused(f"{access.path} is not a database of memories: {fault}") from fault
+
+
+def _has_log(access: Access) -> bool:
+    """Say whether there is a write-ahead log with something in it."""
+    try:
+        return os.path.getsize(access.path + "-wal") > 0
+    except FileNotFoundError:
+        return False
 
 
 def _refuse_layout(access: Access, layout: int) -> None:
@@ -147,11 +172,7 @@ def _check(access: Access) -> None:
     on whether there is a log with something in it, as a crash leaves behind.
     """
     try:
-        pending = os.path.getsize(access.path + "-wal") > 0
-    except FileNotFoundError:
-        pending = False
-    try:
-        with closing(_connection(access, "ro" if pending else "rw")) as connection:
+        with closing(_connection(access, "ro" if _has_log(access) else "rw")) as connection:
             _refuse_layout(access, _pragma(connection, "user_version"))
             fault = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
             if fault == "ok":
