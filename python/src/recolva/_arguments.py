@@ -38,9 +38,12 @@ WHITE_SPACE = (
 _LONGEST_SHOWN, _CUT = 40, 37
 
 
-def integer(name: str, value: Any, low: int = INT64_MIN, high: int = INT64_MAX) -> int:
+def integer(name: str, value: Any, low: float = INT64_MIN, high: float = INT64_MAX) -> int:
     """Return value as an int in [low, high]; anything with ``__index__`` will do, except bool."""
-    if type(value) is not int:
+    if type(value) is int:
+        if low <= value <= high:
+            return value
+    else:
         if _is_bool(value) or not hasattr(type(value), "__index__"):
             raise InvalidArgumentType(f"{name} must be an integer, got {type(value).__name__}")
         try:
@@ -48,8 +51,8 @@ def integer(name: str, value: Any, low: int = INT64_MIN, high: int = INT64_MAX) 
         except TypeError:  # a NumPy array has __index__, but only one of size 1 is an integer
             text = f"{name} must be an integer, got {type(value).__name__}"
             raise InvalidArgumentType(text) from None
-    if low <= value <= high:
-        return int(value)
+        if low <= value <= high:
+            return int(value)
     raise InvalidArgument(f"{name} must be between {low} and {high}, got {number_text(value)}")
 
 
@@ -58,11 +61,12 @@ def number(name: str, value: Any, low: float, high: float) -> float:
 
     Anything with ``__float__`` or ``__index__`` will do (NumPy scalars, Decimal, Fraction).
     """
-    if type(value) is not float:
-        value = _to_number(name, value)
-    if low <= value <= high:
+    if type(value) is float and low <= value <= high:
         return value + 0.0
-    text = f"{number_text(low)} and {number_text(high)}, got {number_text(value)}"
+    checked = _to_number(name, value)
+    if low <= checked <= high:
+        return checked + 0.0
+    text = f"{number_text(low)} and {number_text(high)}, got {number_text(checked)}"
     raise InvalidArgument(f"{name} must be between {text}")
 
 

@@ -34,7 +34,7 @@ _LN2 = 0xB17217F7D1CF79ABC9E3B398  # floor(ln 2 * 2^96)
 _LOG2_E = 0x171547652B82FE1777D0FFDA0  # floor(2^96 / ln 2)
 _UNIT = 2.0**-_BITS
 _SCALE = 2.0**_BITS
-_STEPS_PER_NAT = 23637.11554992477  # 2^14 / ln 2
+_STEPS_PER_NAT = 23637.115549924776  # 2^14 / ln 2
 
 # Proven error bounds in units of the last place: 2^-80 for a half-life (bound 2^-78), relative
 # 2^-76.4 for the power law (bound 2^-75 of 2^149).
@@ -102,7 +102,8 @@ def _exp2_minus(fraction: int) -> int:
     t = (fraction & _REST) * _LN2 >> _BITS
     small = t * _UNIT
     # 1 - e^(-t) = t - t^2 (1/2 - t/6 + t^2/24 - t^3/120 + …), and t < 2^-14.5
-    second = int(small * small * (0.5 - small * (1 / 6 - small * (1 / 24 - small * (1 / 120)))) * _SCALE)
+    tail = 0.5 - small * (1 / 6 - small * (1 / 24 - small * (1 / 120)))
+    second = int(small * small * tail * _SCALE)
     y = _COARSE[fraction >> 89] * _FINE[(fraction >> 82) & 127] >> _BITS
     return y - (y * (t - second) >> _BITS)
 
@@ -121,7 +122,8 @@ def _log2(n: int) -> int:
     d = (m * _FINE[j] >> _BITS) - _ONE
     small = d * _UNIT
     # ln(1 + d) = d - d^2 (1/2 - d/3 + d^2/4 - d^3/5 + …), and d < 2^-14.5
-    d -= int(small * small * (0.5 - small * (1 / 3 - small * (1 / 4 - small * (1 / 5)))) * _SCALE)
+    tail = 0.5 - small * (1 / 3 - small * (1 / 4 - small * (1 / 5)))
+    d -= int(small * small * tail * _SCALE)
     return (top << _BITS) + (i << 89) + (j << 82) + (d * _LOG2_E >> _BITS)
 
 

@@ -52,7 +52,7 @@ class InvalidRecord(RecolvaError, ValueError):
     """
 
     def __init__(self, text: str, line: Optional[int] = None) -> None:
-        """Say what is wrong; ``text`` is the whole message, with the line number if there is one."""
+        """Say what is wrong; ``text`` is the whole message, the line number included."""
         super().__init__(text)
         self.line = line
 

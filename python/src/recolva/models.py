@@ -41,14 +41,14 @@ class Parameter(NamedTuple):
     def check(self, value: Any, shown: str) -> Any:
         """Return value within the bounds; an error names the parameter as shown."""
         if self.integer:
-            return integer(shown, value, int(self.low), int(self.high))
+            return integer(shown, value, self.low, self.high)
         return number(shown, value, self.low, self.high)
 
 
-def _millis(keyword: str, doc: str) -> Any:
-    """Declare a duration in milliseconds."""
+def _millis(keyword: str, doc: str) -> dict[str, Any]:
+    """Describe a duration in milliseconds, as the metadata of a field."""
     bounds = {"unit": "ms", "low": 1000, "high": _LONGEST_MS, "integer": True}
-    return field(metadata={"keyword": keyword, "doc": doc, **bounds})
+    return {"keyword": keyword, "doc": doc, **bounds}
 
 
 class _Checked:
@@ -69,7 +69,7 @@ class Exponential(_Checked):
     name: ClassVar[str] = "exponential"
     needs_importance: ClassVar[bool] = False
 
-    half_life_ms: int = _millis("half_life_millis", "time in which a score halves")
+    half_life_ms: int = field(metadata=_millis("half_life_millis", "time in which a score halves"))
 
     def score(self, last_accessed: int, now: int, importance: float = 1.0) -> float:  # noqa: ARG002
         """Return 2^(-age / half_life_ms); the importance is ignored, whatever it is."""
@@ -84,7 +84,7 @@ class PowerLaw(_Checked):
     name: ClassVar[str] = "power-law"
     needs_importance: ClassVar[bool] = True
 
-    scale_ms: int = _millis("scale_millis", "time horizon of the decay")
+    scale_ms: int = field(metadata=_millis("scale_millis", "time horizon of the decay"))
     exponent: float = field(
         metadata={
             "keyword": "exponent",
@@ -107,9 +107,16 @@ Model = Union[Exponential, PowerLaw]
 MODELS: dict[str, type[Model]] = {model.name: model for model in (Exponential, PowerLaw)}
 
 
+_PARAMETERS: dict[Any, tuple[Parameter, ...]] = {}
+
+
 def parameters(model: Any) -> tuple[Parameter, ...]:
-    """Return the parameters of a model class or of a model, in order."""
-    return tuple(Parameter(name=f.name, **f.metadata) for f in fields(model))
+    """Return the parameters of a model class, in order."""
+    known = _PARAMETERS.get(model)
+    if known is None:
+        known = tuple(Parameter(name=f.name, **f.metadata) for f in fields(model))
+        _PARAMETERS[model] = known
+    return known
 
 
 def build_model(model: str, **values: Any) -> Model:

@@ -52,6 +52,6 @@ def power_law_score(
     """
     age = integer("now", now) - integer("last_accessed", last_accessed)
     scale = _SCALE.check(scale_millis, "scale_millis")
-    power = _EXPONENT.check(exponent, "exponent")
-    weight = number("importance", importance, 0.0, 1.0)
-    return _kernel.power(weight, age if age > 0 else 0, scale, power)
+    exponent = _EXPONENT.check(exponent, "exponent")
+    importance = number("importance", importance, 0.0, 1.0)
+    return _kernel.power(importance, max(0, age), scale, exponent)
