@@ -1,0 +1,245 @@
+"""Score, archive and delete records of JSONL files, safely.
+
+    >>> import os, tempfile
+    >>> store = os.path.join(tempfile.mkdtemp(), "memories.jsonl")
+    >>> append(store, {"id": "new", "last_accessed_ms": 87_400_000})
+    >>> append(store, {"id": "old", "last_accessed_ms": -85_400_000})
+    >>> for decision in scan_exponential_jsonl(
+    ...     store, now=87_400_000, half_life_millis=86_400_000, threshold=0.5
+    ... ):
+    ...     print(decision.id, decision.score, decision.prune)
+    new 1.0 False
+    old 0.25 True
+
+A record is one JSON object a line: `id`, `last_accessed_ms` and, for the power law,
+`importance`. All lines keep every byte. `scan` changes nothing, `archive` appends the
+pruned lines to a second file before they leave the first, `delete` drops them. All or
+nothing: on an error no file has changed.
+
+All six functions take the same further keywords:
+
+    audit             file that gets one line for each decision and one for the run
+    on_invalid        "fail": a line that is no record stops everything (default);
+                      "keep": it stays where it is, and is counted
+    time_unit         ms, s, us, ns or rfc3339; if not given, ms is assumed, and times
+                      that look like seconds are refused where records would go
+    id_field, time_field, importance_field
+                      names, or dotted paths, of the fields
+    lock_timeout      seconds to wait for another process that uses the files
+    progress          called with (bytes done, bytes in all) now and then
+    audit_mode, archive_mode
+                      "append" (default), or "replace" what the file held
+    max_line_bytes    longest line that is read, its line end not counted
+
+They return the decisions in the order of the file, each made when it is asked for; so
+the memory needed is that of the ids and ten bytes a record. Raised are InvalidArgument,
+InvalidRecord (with `.line`), Refused, NeedsRecovery, CommittedUncertain, and OSError as
+the system gives it.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any, Optional, TypedDict
+
+from recolva import _transaction
+from recolva._append import append
+from recolva._arguments import INT64_MAX, choice, integer, number
+from recolva._audit import Policy
+from recolva._columns import Decisions
+from recolva._lines import MAX_LINE_BYTES
+from recolva._places import Path
+from recolva._sweep import Job, sweep
+from recolva.decisions import Decision
+from recolva.errors import InvalidArgument, InvalidArgumentType
+from recolva.models import build_model
+from recolva.records import Layout
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from typing_extensions import Unpack
+
+    from recolva.models import Model
+
+__all__ = [
+    "Decision",
+    "Decisions",
+    "append",
+    "archive_exponential_jsonl",
+    "archive_power_law_jsonl",
+    "delete_exponential_jsonl",
+    "delete_power_law_jsonl",
+    "recover",
+    "scan_exponential_jsonl",
+    "scan_power_law_jsonl",
+]
+
+LOCK_TIMEOUT = 10.0
+_LONGEST_WAIT = 10.0**9
+
+
+class Options(TypedDict, total=False):
+    """Keywords that all functions share; the module's text says what they mean."""
+
+    audit: Optional[Path]
+    on_invalid: str
+    time_unit: Optional[str]
+    id_field: str
+    time_field: str
+    importance_field: str
+    lock_timeout: float
+    progress: Optional[Callable[[int, int], object]]
+    audit_mode: str
+    max_line_bytes: int
+
+
+class ArchiveOptions(Options, total=False):
+    """The shared keywords, and `archive_mode`."""
+
+    archive_mode: str
+
+
+def scan_exponential_jsonl(
+    path: Path, *, now: int, half_life_millis: int, threshold: float, **options: Unpack[Options]
+) -> Decisions:
+    """Decide every record by the exponential model; change no file but the audit."""
+    return _run("dry-run", path, None, _exponential(half_life_millis), now, threshold, **options)
+
+
+def archive_exponential_jsonl(
+    input: Path,  # noqa: A002 - the documented name
+    archive: Path,
+    *,
+    now: int,
+    half_life_millis: int,
+    threshold: float,
+    **options: Unpack[ArchiveOptions],
+) -> Decisions:
+    """Move the records that the exponential model prunes from `input` to the end of `archive`."""
+    return _run("archive", input, archive, _exponential(half_life_millis), now, threshold, **options)
+
+
+def delete_exponential_jsonl(
+    input: Path,  # noqa: A002 - the documented name
+    *,
+    now: int,
+    half_life_millis: int,
+    threshold: float,
+    **options: Unpack[Options],
+) -> Decisions:
+    """Drop the records that the exponential model prunes."""
+    return _run("delete", input, None, _exponential(half_life_millis), now, threshold, **options)
+
+
+def scan_power_law_jsonl(
+    path: Path, *, now: int, scale_millis: int, exponent: float, threshold: float, **options: Unpack[Options]
+) -> Decisions:
+    """Decide every record by the power-law model; change no file but the audit."""
+    return _run("dry-run", path, None, _power_law(scale_millis, exponent), now, threshold, **options)
+
+
+def archive_power_law_jsonl(
+    input: Path,  # noqa: A002 - the documented name
+    archive: Path,
+    *,
+    now: int,
+    scale_millis: int,
+    exponent: float,
+    threshold: float,
+    **options: Unpack[ArchiveOptions],
+) -> Decisions:
+    """Move the records that the power-law model prunes from `input` to the end of `archive`."""
+    return _run("archive", input, archive, _power_law(scale_millis, exponent), now, threshold, **options)
+
+
+def delete_power_law_jsonl(
+    input: Path,  # noqa: A002 - the documented name
+    *,
+    now: int,
+    scale_millis: int,
+    exponent: float,
+    threshold: float,
+    **options: Unpack[Options],
+) -> Decisions:
+    """Drop the records that the power-law model prunes."""
+    return _run("delete", input, None, _power_law(scale_millis, exponent), now, threshold, **options)
+
+
+def recover(path: Path, *, lock_timeout: float = LOCK_TIMEOUT) -> bool:
+    """Settle what an interrupted sweep left beside a file; tell whether there was anything.
+
+    Every sweep does this by itself before it begins. Raises NeedsRecovery where only a
+    person or the `decay-sweep` program can tell what to do.
+    """
+    wait = number("lock_timeout", lock_timeout, 0, _LONGEST_WAIT)
+    return _transaction.recover(_path("path", path), wait)
+
+
+def _exponential(half_life_millis: int) -> Model:
+    return build_model("exponential", half_life_millis=half_life_millis)
+
+
+def _power_law(scale_millis: int, exponent: float) -> Model:
+    return build_model("power-law", scale_millis=scale_millis, exponent=exponent)
+
+
+def _run(  # noqa: PLR0913, PLR0917 - all that can be said about a sweep
+    mode: str,
+    source: Path,
+    archive: Optional[Path],
+    model: Model,
+    now: int,
+    threshold: float,
+    *,
+    audit: Optional[Path] = None,
+    on_invalid: str = "fail",
+    time_unit: Optional[str] = None,
+    id_field: str = "id",
+    time_field: str = "last_accessed_ms",
+    importance_field: str = "importance",
+    lock_timeout: float = LOCK_TIMEOUT,
+    progress: Optional[Callable[[int, int], object]] = None,
+    archive_mode: Optional[str] = None,
+    audit_mode: str = "append",
+    max_line_bytes: int = MAX_LINE_BYTES,
+) -> Decisions:
+    """Check every argument, then sweep."""
+    unit = "ms" if time_unit is None else time_unit
+    layout = Layout(id_field, time_field, importance_field, unit, model.needs_importance)
+    if archive_mode is not None and mode != "archive":
+        raise InvalidArgument("archive_mode is for the archive functions only")
+    if progress is not None and not callable(progress):
+        raise InvalidArgumentType(f"progress must be callable, got {type(progress).__name__}")
+    policy = Policy(
+        model, number("threshold", threshold, 0, 1), layout, choice("on_invalid", on_invalid, ("fail", "keep"))
+    )
+    files = _transaction.Files(
+        input=_path("path" if mode == "dry-run" else "input", source),
+        archive=_path("archive", archive) if mode == "archive" else None,
+        audit=None if audit is None else _path("audit", audit),
+        archive_mode=choice("archive_mode", archive_mode or "append", ("append", "replace")),
+        audit_mode=choice("audit_mode", audit_mode, ("append", "replace")),
+        mutate=mode != "dry-run",
+    )
+    job = Job(
+        mode,
+        files,
+        policy,
+        integer("now", now),
+        unit_given=time_unit is not None,
+        lock_timeout=number("lock_timeout", lock_timeout, 0, _LONGEST_WAIT),
+        max_line_bytes=integer("max_line_bytes", max_line_bytes, 1, INT64_MAX),
+        progress=progress,
+    )
+    return sweep(job)
+
+
+def _path(name: str, value: Any) -> str:
+    """Return a path as a string."""
+    if not isinstance(value, (str, os.PathLike)):
+        raise InvalidArgumentType(f"{name} must be a path, got {type(value).__name__}")
+    path = os.fsdecode(value)
+    if not path or "\0" in path:
+        raise InvalidArgument(f"{name} must be a path, got {path!r}")
+    return path
