@@ -9,7 +9,7 @@ from collections.abc import Iterable, Set
 from typing import Any, NamedTuple
 
 from memoryhalflife.values import checked_text
-from recolva._arguments import integer, number, number_text
+from recolva._arguments import integer, number, number_text, quoted
 from recolva.errors import InvalidArgument, InvalidArgumentType
 
 __all__ = [
@@ -26,6 +26,8 @@ __all__ = [
     "checked_threshold",
     "integer",
     "number",
+    "number_text",
+    "quoted",
 ]
 
 DEFAULT_HALF_LIFE = 10

@@ -15,7 +15,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple, Union
 
-from recolva._arguments import number, number_text
+from memoryhalflife._checks import number, number_text
 from recolva.errors import InvalidArgument, Refused
 
 __all__ = ["APPLICATION_ID", "LAYOUT", "SYNCHRONOUS", "Access", "checked_access", "connect", "failure", "open_database"]

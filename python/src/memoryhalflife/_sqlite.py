@@ -12,11 +12,11 @@ from memoryhalflife._checks import (
     DEFAULT_THRESHOLD,
     Settings,
     checked_settings,
+    number_text,
 )
 from memoryhalflife._database import Access, checked_access, connect, failure, open_database
 from memoryhalflife._runtime import Clock, Expired
 from memoryhalflife.memory import Memory, trusted
-from recolva._arguments import number_text
 from recolva.errors import InvalidArgument, Refused
 
 if TYPE_CHECKING:

@@ -22,14 +22,14 @@ from memoryhalflife._checks import (
     checked_threshold,
     integer,
     number,
+    quoted,
 )
 from memoryhalflife._guard import Guard
 from memoryhalflife._runtime import Clock, Expired, ExpiringStore, Store
 from memoryhalflife._ttl import time_to_live
 from memoryhalflife.memory import Memory, accessed, trusted, with_content
 from memoryhalflife.values import JSON, copied
-from recolva._kernel import half_life as _decay
-from recolva.errors import InvalidArgument
+from recolva.errors import InvalidArgument, InvalidArgumentType
 
 __all__ = ["MemoryEngine"]
 
@@ -194,6 +194,31 @@ class MemoryEngine:
             memory = self._access(entry[0], 0)
         return _handed_out(memory)
 
+    def restore(self, memory: Memory) -> None:
+        """Keep a memory as it is, its times and its count included; the key must be free.
+
+        For memories that were handed out by an engine before, and written down somewhere.
+        """
+        if not isinstance(memory, Memory):
+            raise InvalidArgumentType(f"memory must be a Memory, got {type(memory).__name__}")
+        memory = _handed_out(memory)
+        due = memory.last_accessed_at + memory.ttl()
+        with self._write:
+            now = self._store.clock.now
+            fault = self._why_not(memory, due, now)
+            if fault is None:
+                self._store.put(memory.key, memory, due)
+        if fault is not None:  # raised here, so that a batch around it can go on
+            raise InvalidArgument(fault)
+
+    def _why_not(self, memory: Memory, due: int, now: int) -> Optional[str]:
+        """Say why a memory can't be restored at tick now, or return None."""
+        if memory.last_accessed_at > now:
+            return f"last_accessed_at must be between 0 and {now}, got {memory.last_accessed_at}"
+        if due <= now:
+            return f"memory {quoted(memory.key)} expired at tick {due}, and now is {now}"
+        return f"key {quoted(memory.key)} is in use" if self._store.get(memory.key) else None
+
     def forget(self, key: str) -> bool:
         """Erase the memory under key, also one in its grace; say whether there was one."""
         key = checked_key(key)
@@ -214,16 +239,16 @@ class MemoryEngine:
         """
         n = integer("n", n, 0, MAX_TICK)
         with self._write:
-            clock = self._store.clock
+            clock, expired = self._store.clock, []
             now = clock.now + n
-            if now > MAX_TICK:
-                raise InvalidArgument(f"n must not take the clock past {MAX_TICK}, got {n} at tick {clock.now}")
-            expired = self._store.expire(now, self._settings.grace_ticks) if n else []
-            if n:
+            if clock.now < now <= MAX_TICK:
+                expired = self._store.expire(now, self._settings.grace_ticks)
                 self._store.clock = Clock(now, clock.expired + len(expired), clock.forgotten)
             in_batch = self._guard.depth > 1
             if in_batch:
                 self._unreported += expired
+        if now > MAX_TICK:
+            raise InvalidArgument(f"n must not take the clock past {MAX_TICK}, got {n} at tick {clock.now}")
         if not in_batch:
             self._report(expired)
         return expired

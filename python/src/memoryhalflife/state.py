@@ -25,11 +25,11 @@ from memoryhalflife._checks import (
     Settings,
     checked_settings,
     integer,
+    quoted,
 )
 from memoryhalflife._runtime import Clock
 from memoryhalflife.memory import Memory
 from memoryhalflife.values import copied
-from recolva._arguments import quoted
 from recolva.errors import InvalidArgument, InvalidArgumentType
 
 __all__ = ["SCHEMA", "Loaded", "from_dict", "memory_fields", "memory_from_fields", "to_dict"]

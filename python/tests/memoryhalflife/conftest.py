@@ -10,15 +10,15 @@ from memoryhalflife import MemoryEngine
 
 
 @pytest.fixture(params=["memory", "file"])
-def new_engine(request, tmp_path):
+def new_engine(request, tmp_path_factory):
     """Return a function that makes an empty engine from the arguments of the constructor."""
-    engines, numbers = [], itertools.count()
+    engines, numbers, folder = [], itertools.count(), tmp_path_factory.mktemp("engines")
 
     def make(**arguments):
         if request.param == "memory":
             engine = MemoryEngine(**arguments)
         else:
-            path = tmp_path / f"{next(numbers)}.db"
+            path = folder / f"{next(numbers)}.db"
             engine = MemoryEngine.open(path, synchronous="OFF", **arguments)
         engines.append(engine)
         return engine
