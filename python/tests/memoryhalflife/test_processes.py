@@ -108,7 +108,7 @@ def test_nothing_acknowledged_is_lost_in_a_kill(tmp_path, synchronous):
     path = tmp_path / "agent.db"
     turns = 0
     for _ in range(KILLS):
-        if turns > 20_000:  # keep the replay short
+        if turns > 2_000:  # keep the replay short
             path.unlink()
             turns = 0
         writer = run(WRITE, path, synchronous, turns, stdout=subprocess.PIPE)
