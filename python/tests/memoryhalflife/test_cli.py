@@ -273,13 +273,16 @@ def test_an_ascii_terminal_gets_an_arrow():
 
 def test_a_reader_that_leaves_is_no_error():
     """When the output is a pipe whose reader has gone, the program ends quietly."""
-    writer = subprocess.Popen(COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment())
-    writer.stdin.write(b"store k v\n")
-    writer.stdin.flush()
-    assert writer.stdout.readline() == b"Stored: k (half_life=10, ttl=34)\n"
-    writer.stdout.close()
-    _, err = writer.communicate(b"list\n" * 5000, timeout=60)
-    assert (writer.returncode, err) == (0, b"")
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(COMMAND, env=environment(), **pipes) as program:
+        program.stdin.write(b"store k v\n")
+        program.stdin.flush()
+        assert program.stdout.readline() == b"Stored: k (half_life=10, ttl=34)\n"
+        program.stdout.close()
+        program.stdin.write(b"list\n" * 10)
+        program.stdin.flush()
+        assert program.stderr.read() == b""
+        assert program.wait(60) == 0
 
 
 pty = pytest.importorskip("pty", reason="this system has no pseudo-terminals")
@@ -320,14 +323,29 @@ class Terminal:
     def close(self):
         """Read to the end and return the exit status."""
         self.read_until("\0nothing")
-        os.close(self.master)
         return self.process.wait(30)
 
 
-def test_the_documented_session_on_a_terminal():
+@pytest.fixture
+def new_terminal():
+    """Return a function that starts the program on a terminal; none outlives the test."""
+    terminals = []
+
+    def start(*arguments, **changes):
+        terminals.append(Terminal(*arguments, **changes))
+        return terminals[-1]
+
+    yield start
+    for terminal in terminals:
+        terminal.process.kill()
+        terminal.process.wait()
+        os.close(terminal.master)
+
+
+def test_the_documented_session_on_a_terminal(new_terminal):
     """Typed on a terminal, the session of the guide looks as it does there, line by line."""
     expected = consoles()[0].split("\n", 1)[1]
-    terminal = Terminal()
+    terminal = new_terminal()
     for command in re.findall(r"\[tick \d+\] > (.*)", expected):
         terminal.read_until("] > ")
         terminal.type(command + "\n")
@@ -335,9 +353,9 @@ def test_the_documented_session_on_a_terminal():
     assert terminal.seen.replace("\r\n", "\n").replace("\r", "") == expected
 
 
-def test_control_keys_on_a_terminal():
+def test_control_keys_on_a_terminal(new_terminal):
     """Ctrl-C drops a line and stays, an error stays, Ctrl-D leaves with status 0."""
-    terminal = Terminal()
+    terminal = new_terminal()
     terminal.read_until("[tick 0] > ")
     terminal.type("tick 5")
     terminal.read_until("tick 5")
@@ -349,10 +367,10 @@ def test_control_keys_on_a_terminal():
     assert terminal.close() == 0
 
 
-def test_line_editing_on_a_terminal():
+def test_line_editing_on_a_terminal(new_terminal):
     """Tab completes commands and keys, the up arrow brings the last line back."""
     pytest.importorskip("readline", reason="this Python has no readline")
-    terminal = Terminal(TERM="xterm")
+    terminal = new_terminal(TERM="xterm")
     terminal.read_until("[tick 0] > ")
     terminal.type("store meeting Standup\n")
     terminal.read_until("[tick 0] > ")
@@ -364,10 +382,10 @@ def test_line_editing_on_a_terminal():
     assert terminal.close() == 0
 
 
-def test_colours_only_where_wanted():
+def test_colours_only_where_wanted(new_terminal):
     """A terminal gets colours, unless NO_COLOR is set or it is dumb."""
     for changes, coloured in [({"NO_COLOR": ""}, True), ({}, False), ({"TERM": "dumb"}, False)]:
-        terminal = Terminal(**{"TERM": "xterm", **changes})
+        terminal = new_terminal(**{"TERM": "xterm", **changes})
         terminal.read_until("[tick 0] ")
         terminal.type("store k v\nlist\nquit\n")
         assert terminal.close() == 0
