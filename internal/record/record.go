@@ -93,6 +93,11 @@ type Scanner struct {
 	id, time, importance path
 	unit                 TimeUnit
 	needImportance       bool
+
+	// What Scan needs.
+	root    *members // the paths as a tree; nil when Scan decides nothing
+	allSeen uint32   // the bits of all names in it
+	scratch []byte
 }
 
 // NewScanner returns a reader of the layout. It fails on a path with an empty part or invalid UTF-8.
@@ -114,6 +119,7 @@ func NewScanner(l Layout) (*Scanner, error) {
 			return nil, fmt.Errorf("%s field must be a name or a dotted path without empty parts, got %s", f.what, quoteText([]byte(f.given)))
 		}
 	}
+	s.buildTree()
 	return s, nil
 }
 

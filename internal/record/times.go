@@ -59,24 +59,45 @@ func floorMillis(v value, negative bool, whole, fraction []byte, unit string) (i
 	return 0, fmt.Errorf("must be between %d and %d%s, got %s", int64(math.MinInt64), int64(math.MaxInt64), unit, cutLiteral(v.literal()))
 }
 
-// readRFC3339 reads YYYY-MM-DD (T|t|space) HH:MM:SS [.digits] (Z|z|±HH:MM).
+// readRFC3339 reads a string with a time and its offset from UTC.
 func readRFC3339(v value) (int64, error) {
 	if v.kind() != aString {
 		return 0, fmt.Errorf("must be an RFC 3339 time, got %s", v.kind())
 	}
 	text := v.text()
-	c := clock{rest: text}
-	seconds := c.date()*86400 + c.oneOf("Tt ").timeOfDay()
-	millis := c.milliseconds()
-	naive := !c.bad && len(c.rest) == 0
-	offset := c.offset()
-	switch {
-	case naive:
+	millis, verdict := parseRFC3339(text)
+	switch verdict {
+	case noOffset:
 		return 0, fmt.Errorf("has no UTC offset, got %s (write Z or an offset like +02:00)", quoteText(text))
-	case c.bad || len(c.rest) > 0:
+	case badTime:
 		return 0, fmt.Errorf("must be an RFC 3339 time like 2026-01-02T03:04:05Z, got %s", quoteText(text))
 	}
-	return (seconds-offset)*1000 + millis, nil
+	return millis, nil
+}
+
+type timeVerdict uint8
+
+const (
+	goodTime timeVerdict = iota
+	badTime
+	noOffset // good but for its end
+)
+
+// parseRFC3339 reads YYYY-MM-DD (T|t|space) HH:MM:SS [.digits] (Z|z|±HH:MM).
+func parseRFC3339(text []byte) (millis int64, verdict timeVerdict) {
+	c := clock{rest: text}
+	days := c.date()
+	c.oneOf("Tt ")
+	seconds := days*86400 + c.timeOfDay()
+	millis = c.milliseconds()
+	if !c.bad && len(c.rest) == 0 {
+		return 0, noOffset
+	}
+	seconds -= c.offset()
+	if c.bad || len(c.rest) > 0 {
+		return 0, badTime
+	}
+	return seconds*1000 + millis, goodTime
 }
 
 // clock reads the parts of a time from left to right and remembers whether one was bad.
