@@ -18,10 +18,10 @@ import json
 import math
 import random
 import sys
+from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
-from typing import Iterator
 
 GOLDEN = Path(__file__).parent.parent / "internal/conformance/testdata/models/golden_scores.jsonl.gz"
 COUNT = 21136
