@@ -37,6 +37,7 @@ class Toolchain:
     """A Go compiler and the environment it runs in."""
 
     go: str
+    version: str  # for example go1.27.3
     system: str  # GOOS and GOARCH that it builds for
     architecture: str
     environment: Mapping[str, str]
@@ -87,7 +88,7 @@ def find_go(minimum: tuple[int, int], environment: Mapping[str, str] | None = No
     if found and (int(found[1]), int(found[2])) < minimum:
         msg = f"{version} is older than go{minimum[0]}.{minimum[1]}"
         raise ToolchainError(msg)
-    return Toolchain(go, system, architecture, variables)
+    return Toolchain(go, version, system, architecture, variables)
 
 
 def find_c_compiler(toolchain: Toolchain) -> str:
