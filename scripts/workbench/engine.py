@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
     from toolbox import Toolbox
 
+STAMP = DIST / ".stamp"
+
 
 def build(box: Toolbox) -> tuple[Path, Path]:
     """Build and stage both parts unless their sources are unchanged; return the library and the program."""
@@ -25,7 +27,7 @@ def build(box: Toolbox) -> tuple[Path, Path]:
     library = DIST / toolchain.library_name(box.go)
     program = DIST / layout.program_name(box.go.system)
     sources = [ROOT / name for name in layout.go_sources(ROOT)]
-    stamp = Stamp(DIST / ".stamp", digest_files(sources, box.go.go, box.compiler))
+    stamp = Stamp(STAMP, digest_files(sources, box.go.go, box.compiler))
     staged = [STAGED / library.name, STAGED / "bin" / program.name]
     if not (stamp.fresh() and all(path.exists() for path in (library, program, *staged))):
         say("building the engine")
@@ -35,6 +37,11 @@ def build(box: Toolbox) -> tuple[Path, Path]:
         stage_native.stage(library, STAGED, program)
         stamp.done()
     return library, program
+
+
+def forget() -> None:
+    """Make the next build start anew: something else was put in place of what the last one made."""
+    STAMP.unlink(missing_ok=True)
 
 
 def unstage() -> None:
