@@ -22,7 +22,7 @@ from hatchling.metadata.plugin.interface import MetadataHookInterface
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from native_build import binaries, layout, toolchain  # noqa: E402  the line above makes it importable
+from native_build import binaries, layout, toolchain
 
 REPOSITORY = "https://github.com/iamfaham/recolva"
 SWITCH = "RECOLVA_BUILD_NATIVE"

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -25,7 +26,7 @@ TIME = "2026-01-01T00:00:00Z"
 
 def module_files(root: Path) -> list[PurePosixPath]:
     """Return the files that a module zip of the tree holds: no folder with a go.mod of its own, no links."""
-    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    command = [shutil.which("git") or "git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     names = subprocess.run(command, cwd=root, capture_output=True, check=True).stdout.decode().split("\0")
     files = [PurePosixPath(name) for name in names if name]
     nested = {file.parent for file in files if file.name == "go.mod" and len(file.parts) > 1}
@@ -61,7 +62,8 @@ def main() -> int:
     folder = parser.parse_args().folder
     version = "v" + (ROOT / "internal" / "version" / "VERSION").read_text(encoding="ascii").strip()
     write_proxy(ROOT, folder, version)
-    others = subprocess.run(["go", "env", "GOPROXY"], cwd=ROOT, capture_output=True, text=True, check=False).stdout
+    go = shutil.which("go")
+    others = subprocess.run([go, "env", "GOPROXY"], capture_output=True, text=True, check=True).stdout if go else ""
     settings = go_settings(folder, others.strip())
     print(" ".join(f"{name}={value}" for name, value in settings.items()), end=" ")
     print(f"go install {MODULE}/cmd/decay-sweep@{version}")

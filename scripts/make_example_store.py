@@ -36,7 +36,7 @@ FACTS = (
     "is allergic to hazelnuts",
     "moved the release to the second week of the month",
     "keeps the spare key under the blue pot",
-    "prefers tabs, \"never spaces\", in Makefiles",
+    'prefers tabs, "never spaces", in Makefiles',
     "asked to be reminded about the dentist",
     "found the leak in the cache layer",
     "writes notes in Zürich time",

@@ -20,7 +20,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "python"))
 
-from native_build import binaries, layout  # noqa: E402  the line above makes it importable
+from native_build import binaries, layout
 
 # What native/recolva.h promises.
 EXPORTS = (

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import engine
-import local_proxy
 from check_go import go
 from check_python import run_uv
 from checkout import PYTHON_ROOT, ROOT, CommandError, bin_folder, make_venv, run, venv_python
 from step import Step, need_compilers, need_go
 
+import local_proxy
 from native_build import layout
 
 if TYPE_CHECKING:
@@ -32,14 +32,12 @@ print(version("recolva"), recolva.backend())
 
 def wheel_and_sdist(box: Toolbox) -> str:
     """Build the sdist, and from it the wheel, as `uv build` does; install each into a fresh environment and use it."""
-    notes = []
     with tempfile.TemporaryDirectory(prefix="recolva-") as scratch:
         folder = Path(scratch)
         run_uv(box, "build", "--quiet", "--out-dir", folder / "sdist")
         run_uv(box, "build", "--quiet", "--wheel", "--out-dir", folder / "pure", RECOLVA_BUILD_NATIVE="0")
-        for wheel in sorted(folder.glob("*/*.whl")):
-            notes.append(try_wheel(wheel, folder / f"try-{wheel.parent.name}"))
-    return "; ".join(notes)
+        wheels = sorted(folder.glob("*/*.whl"))
+        return "; ".join(try_wheel(wheel, folder / f"try-{wheel.parent.name}") for wheel in wheels)
 
 
 def try_wheel(wheel: Path, venv: Path) -> str:

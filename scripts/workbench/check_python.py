@@ -33,7 +33,7 @@ def run_uv(box: Toolbox, *arguments: str | Path, **settings: str) -> str:
 def module(box: Toolbox, name: str, *arguments: str, **settings: str) -> str:
     """Run a module of the environment that has the test and lint groups, in python/."""
     run_uv(box, "sync", "--quiet", "--group", "lint")
-    command = [venv_python(VENV), "-m", name, *arguments]
+    command: list[str | Path] = [venv_python(VENV), "-m", name, *arguments]
     return run(command, environment={**box.environment, **settings}, folder=PYTHON_ROOT)
 
 

