@@ -277,7 +277,7 @@ def test_the_sdist_holds_what_a_native_build_needs_and_no_tests(checkout: Path):
 def test_an_sdist_builds_a_native_wheel_with_both_parts(checkout: Path, tmp_path: Path):
     """Away from the repository an sdist still has its version, and builds the library and the program."""
     with tarfile.open(build(checkout, "sdist")) as archive:
-        archive.extractall(tmp_path / "unpacked")  # noqa: S202  it was made a moment ago
+        archive.extractall(tmp_path / "unpacked")
     (folder,) = (tmp_path / "unpacked").iterdir()
     wheel = build(folder, "wheel", RECOLVA_BUILD_NATIVE="1")
     program = layout.program_name(toolchain.find_go((1, 0)).system)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 import tempfile
@@ -12,7 +13,7 @@ import engine
 from check_go import go
 from check_python import run_uv
 from checkout import PYTHON_ROOT, ROOT, CommandError, bin_folder, make_venv, run, venv_python
-from step import Step, need_compilers, need_go
+from step import Skipped, Step, need_compilers, need_go
 
 import local_proxy
 from native_build import layout
@@ -95,6 +96,26 @@ def module_proxy(box: Toolbox) -> str:
     return said
 
 
+def bare_machine(box: Toolbox) -> str:
+    """Run scripts/demo in a copy of the tree where PATH leads to git, Python and a shell alone."""
+    del box
+    if os.name != "posix":
+        msg = "PATH can't be emptied this way here"
+        raise Skipped(msg)
+    with tempfile.TemporaryDirectory(prefix="recolva-") as scratch:
+        folder = Path(scratch)
+        for file in local_proxy.module_files(ROOT):
+            (folder / "tree" / file).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / file, folder / "tree" / file)
+        (folder / "bin").mkdir()
+        (folder / "home").mkdir()
+        for name, target in (("git", shutil.which("git")), ("sh", shutil.which("sh")), ("python3", os.path.realpath(sys.executable))):
+            (folder / "bin" / name).symlink_to(target or name)
+        environment = {"PATH": str(folder / "bin"), "HOME": str(folder / "home"), "LANG": "C.UTF-8"}
+        printed = run([folder / "tree" / "scripts" / "demo"], environment=environment, folder=folder)
+    return printed.strip().splitlines()[-1]
+
+
 def actionlint(box: Toolbox) -> str:
     """Check the workflows."""
     workflows = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
@@ -107,4 +128,5 @@ STEPS = (
     Step("wheels and sdist", wheel_and_sdist),
     Step("go install through a proxy", module_proxy),
     Step("actionlint", actionlint),
+    Step("demo on a bare machine", bare_machine, long=True),
 )

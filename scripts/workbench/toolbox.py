@@ -47,8 +47,11 @@ class Toolbox:
         return variables
 
 
-def open_toolbox() -> Toolbox:
-    """Find Go and a C compiler, installing what is missing into .tools."""
+def open_toolbox(*, portable: bool = False) -> Toolbox:
+    """Find Go and a C compiler, installing what is missing into .tools.
+
+    A portable toolbox has, on Linux, the C compiler whose libraries load on older systems.
+    """
     box = Toolbox()
     try:
         box.go = _find_go(box)
@@ -56,7 +59,7 @@ def open_toolbox() -> Toolbox:
         box.missing.append(f"Go {_minimum_text()} or newer: {error}")
         return box
     try:
-        box.compiler = _find_compiler(box.go, box)
+        box.compiler = _find_compiler(box.go, box, portable=portable and box.go.system == "linux")
     except (CommandError, toolchain.ToolchainError) as error:
         box.missing.append(f"a C compiler: {error}")
     return box
@@ -97,14 +100,14 @@ def _own_go_environment() -> dict[str, str]:
     return variables
 
 
-def _find_compiler(go: toolchain.Toolchain, box: Toolbox) -> str:
+def _find_compiler(go: toolchain.Toolchain, box: Toolbox, *, portable: bool) -> str:
     try:
-        compiler = toolchain.find_c_compiler(go)
-        if "ziglang" not in compiler:
+        compiler = "" if portable else toolchain.find_c_compiler(go)
+        if compiler and "ziglang" not in compiler:
             _try_compiler(compiler, go)
             box.origin.append(f"C compiler of this machine: {compiler}")
             return compiler
-        reason = "no C compiler was found"
+        reason = "a C compiler for older systems is wanted" if portable else "no C compiler was found"
     except (toolchain.ToolchainError, CommandError) as error:
         reason = str(error).splitlines()[0]
     found = next((path for kind in ("Lib", "lib/python*") for path in VENV.glob(f"{kind}/site-packages/ziglang")), None)
