@@ -109,7 +109,11 @@ def bare_machine(box: Toolbox) -> str:
             shutil.copy2(ROOT / file, folder / "tree" / file)
         (folder / "bin").mkdir()
         (folder / "home").mkdir()
-        for name, target in (("git", shutil.which("git")), ("sh", shutil.which("sh")), ("python3", os.path.realpath(sys.executable))):
+        for name, target in (
+            ("git", shutil.which("git")),
+            ("sh", shutil.which("sh")),
+            ("python3", os.path.realpath(sys.executable)),
+        ):
             (folder / "bin" / name).symlink_to(target or name)
         environment = {"PATH": str(folder / "bin"), "HOME": str(folder / "home"), "LANG": "C.UTF-8"}
         printed = run([folder / "tree" / "scripts" / "demo"], environment=environment, folder=folder)
