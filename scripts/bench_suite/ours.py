@@ -40,7 +40,10 @@ def score() -> dict[str, float]:
 
     rng = random.Random(1)
     cases = [(NOW_MS - int(rng.random() * 400 * DAY_MS), rng.random()) for _ in range(20_000)]
-    models = {"exponential": Exponential(50 * DAY_MS), "power-law": PowerLaw(30 * DAY_MS, 1.5)}
+    models: dict[str, Exponential | PowerLaw] = {
+        "exponential": Exponential(50 * DAY_MS),
+        "power-law": PowerLaw(30 * DAY_MS, 1.5),
+    }
     figures = {}
     for name, model in models.items():
         work = partial(score_all, model.score, cases)
