@@ -113,7 +113,7 @@ func (d *Decider) pruneByImportance(importance float64, age uint64) bool {
 			return true
 		}
 		bucket := math.Float64bits(importance)>>edgeShift - d.base
-		if bucket+1 < uint64(len(d.lasts)) {
+		if bucket < uint64(len(d.lasts)-1) {
 			if age <= d.lasts[bucket] {
 				return false
 			}

@@ -9,6 +9,7 @@ from fractions import Fraction
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from recolva import _arguments as arguments
 from recolva.errors import InvalidArgument, InvalidArgumentType
 

@@ -7,6 +7,7 @@ from array import array
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+
 from recolva import score_array
 from recolva._arguments import integer, number
 from recolva.errors import InvalidArgument, InvalidArgumentType
@@ -20,7 +21,7 @@ TIMES = [1_000_000, 87_400_000, -85_400_000, 2**63 - 1, -(2**63)]
 pytestmark = pytest.mark.usefixtures("backend")
 
 # One choice of backend serves all examples of a property.
-per_backend = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+per_backend = settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 
 
 @pytest.fixture
@@ -139,7 +140,10 @@ def test_importances_at_fault(importance, kind, text):
     [
         ({"model": "typo"}, 'model must be exponential or power-law, got "typo"'),
         ({"now": 2**63}, f"now {RANGE} 9223372036854775808"),
-        ({"half_life_millis": 2**64 + DAY}, "half_life_millis must be between 1000 and 315576000000, got 18446744073795951616"),
+        (
+            {"half_life_millis": 2**64 + DAY},
+            "half_life_millis must be between 1000 and 315576000000, got 18446744073795951616",
+        ),
         ({"exponent": 2.0}, "exponent is not a parameter of the exponential model"),
     ],
 )

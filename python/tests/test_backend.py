@@ -5,19 +5,20 @@ from __future__ import annotations
 import shutil
 import sys
 import threading
-from pathlib import Path
 
 import pytest
+
 import recolva
 from recolva import _backend, _ffi
 from recolva._native import LIBRARY_NAME, library_path
 from recolva.errors import InvalidArgument, Refused
 
-STAGED = Path(library_path())
+STAGED = library_path()
 POLICY = {"model": "exponential", "now": 87_400_000, "half_life_millis": 86_400_000}
 
 needs_library = pytest.mark.skipif(
-    not STAGED.is_file(), reason="no native library is staged: scripts/stage_native.py"
+    not STAGED.is_file(),
+    reason="no native library is staged: scripts/stage_native.py",
 )
 
 
@@ -25,7 +26,7 @@ needs_library = pytest.mark.skipif(
 def elsewhere(tmp_path, monkeypatch, fresh_backend):
     """Return the place of a library in an empty folder, where the backend now looks for it."""
     path = tmp_path / LIBRARY_NAME
-    monkeypatch.setattr(fresh_backend, "library_path", lambda: str(path))
+    monkeypatch.setattr(fresh_backend, "library_path", lambda: path)
     monkeypatch.setattr(fresh_backend, "_tried_by", None)
     return path
 
@@ -56,8 +57,7 @@ def test_no_library_where_one_is_insisted_on(monkeypatch):
         with pytest.raises(Refused) as caught:
             recolva.score_array([], **POLICY)
         assert str(caught.value) == (
-            "RECOLVA_NATIVE=1, but the library cannot be used: "
-            "this installation has no native library"
+            "RECOLVA_NATIVE=1, but the library cannot be used: this installation has no native library"
         )
 
 
@@ -145,7 +145,9 @@ def test_first_use_from_many_threads(fresh_backend, monkeypatch):
     """Threads that meet at the first use load the library once and agree."""
     loads = []
     monkeypatch.setattr(
-        fresh_backend, "_load", lambda process, wish: loads.append(wish) or STATE(process)
+        fresh_backend,
+        "_load",
+        lambda process, wish: loads.append(wish) or pure_state(process),
     )
     barrier = threading.Barrier(8)
     seen = []
@@ -164,7 +166,7 @@ def test_first_use_from_many_threads(fresh_backend, monkeypatch):
     assert len({id(backend) for backend in seen}) == 1
 
 
-def STATE(process):  # noqa: N802 - a constant but for the process
+def pure_state(process):
     return _backend._State(process, None, _backend.Backend("pure", "for a test"))
 
 

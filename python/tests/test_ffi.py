@@ -8,6 +8,7 @@ from array import array
 from pathlib import Path
 
 import pytest
+
 from recolva import _ffi
 from recolva._native import library_path
 from recolva.models import MODELS, Exponential, PowerLaw
@@ -26,9 +27,9 @@ def header():
 
 @pytest.fixture(scope="module")
 def library():
-    if not Path(library_path()).is_file():
+    if not library_path().is_file():
         pytest.skip("no native library is staged: scripts/stage_native.py")
-    return _ffi.NativeLibrary(library_path())
+    return _ffi.NativeLibrary(str(library_path()))
 
 
 def prototypes(header):
@@ -89,6 +90,19 @@ def test_every_age_of_int64(library):
                 assert native == model.score(last_accessed, now, 1.0)
 
 
+def test_every_golden_vector_to_the_bit(library, golden):
+    """The library returns the bits of every golden vector."""
+    strays = []
+    for model, arguments, expected in golden:
+        importance, age, span, exponent = arguments if model == "P" else (1.0, *arguments, None)
+        now = min(age, 2**63 - 1)
+        built = Exponential(span) if exponent is None else PowerLaw(span, exponent)
+        score = library.score(built, now - age, now, importance)
+        if score.hex() != expected.hex():
+            strays.append((built, arguments, score, expected))
+    assert strays == []
+
+
 def test_an_unexpected_status_is_an_error(library):
     """A value that was not checked is caught, and nothing is written."""
     model = Exponential(DAY)
@@ -112,7 +126,8 @@ LINE_STARTS = [0, LINES.index(b'{"last'), LINES.index(b'{"id":"c"')]
 
 @pytest.mark.parametrize("kind", [bytes, bytearray])
 @pytest.mark.parametrize(
-    ("model", "scores"), [(Exponential(DAY), [0.5, 1.0]), (PowerLaw(DAY, 1.0), [0.25, 1.0])]
+    ("model", "scores"),
+    [(Exponential(DAY), [0.5, 1.0]), (PowerLaw(DAY, 1.0), [0.25, 1.0])],
 )
 def test_a_block_of_lines(library, kind, model, scores):
     """A scan finds the whole lines, their ids, scores and decisions."""

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 import math
+import platform
 import random
 import struct
+import sys
 from decimal import Decimal, localcontext
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+
 from recolva import _kernel
 
 GOLDEN_COUNTS = {"E": 7144, "P": 13992}
@@ -26,21 +27,6 @@ importances = st.floats(0.0, 1.0)
 
 def bits(value):
     return struct.pack("<d", value)
-
-
-@pytest.fixture(scope="module")
-def golden(conformance):
-    """Rows (model, arguments, score), made with mpmath at 400 bits."""
-    rows = []
-    with gzip.open(conformance / "models" / "golden_scores.jsonl.gz", "rt") as lines:
-        for row in map(json.loads, lines):
-            if row["model"] == "E":
-                arguments = (row["age"], row["half_life"])
-            else:
-                importance, exponent = map(float.fromhex, (row["importance"], row["exponent"]))
-                arguments = (importance, row["age"], row["scale"], exponent)
-            rows.append((row["model"], arguments, float.fromhex(row["score_hex"])))
-    return rows
 
 
 def strays(golden, functions):
@@ -152,7 +138,7 @@ def test_power_never_falls_with_importance(first, second, age, scale, exponent):
 
 @pytest.mark.parametrize("halvings", [0, 1, 2, 1021, 1022, 1023, 1074])
 def test_whole_half_lives_are_powers_of_two(halvings):
-    """n half-lives give exactly 2^-n, subnormal ones included."""
+    """N half-lives give exactly 2^-n, subnormal ones included."""
     assert bits(_kernel.half_life(halvings * 7, 7)) == bits(math.ldexp(1.0, -halvings))
 
 
@@ -174,3 +160,38 @@ def test_tables_are_built_at_first_use(fresh_interpreter):
     """Importing the kernel computes nothing."""
     code = "from recolva import _kernel as k; print(len(k._COARSE), k.half_life(1, 2), len(k._COARSE))"
     assert fresh_interpreter(code) == "0 0.7071067811865476 128"
+
+
+FLUSHING = """
+import ctypes, gzip, json, struct, sys
+from recolva import _kernel
+
+libm = ctypes.CDLL("libm.so.6")
+environment = (ctypes.c_uint32 * 8)()  # fenv_t: the last word is MXCSR
+libm.fegetenv(environment)
+environment[7] |= 0x8040  # flush to zero, denormals are zero
+libm.fesetenv(environment)
+flushes = sys.float_info.min / 2 == 0
+
+def least(bits):
+    return struct.unpack("<d", struct.pack("<Q", bits))[0]
+
+def bits(value):
+    return struct.unpack("<Q", struct.pack("<d", value))[0]
+
+scores = (
+    _kernel.half_life(1074, 1), _kernel.half_life(10231, 10), _kernel.exact_half_life(10231, 10),
+    _kernel.power(least(12345), 1000, 1000, 1.0), _kernel.exact_power(least(12345), 1000, 1000, 1.0),
+)
+print(flushes, *map(bits, scores))
+"""
+
+
+@pytest.mark.skipif(
+    sys.platform != "linux" or platform.machine() != "x86_64", reason="sets a register of x86-64 through glibc"
+)
+def test_flush_to_zero_changes_nothing(fresh_interpreter):
+    """A library that makes the CPU flush subnormal numbers does not change a score."""
+    power = 2101003516504773  # of 2^50.9 = 2101003516504772.513…, the bits of 2^-1023.1
+    half = 6172  # of 6172.5, a tie, to even
+    assert fresh_interpreter(FLUSHING) == f"True 1 {power} {power} {half} {half}"

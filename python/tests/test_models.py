@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
+import json
+import math
 import pickle
 
 import pytest
-import recolva
 from hypothesis import given
 from hypothesis import strategies as st
+
+import recolva
 from recolva import _kernel, reference
+from recolva._arguments import number
 from recolva.decisions import REASONS, Decision, decide
 from recolva.errors import InvalidArgument, InvalidArgumentType
 from recolva.models import MODELS, Exponential, PowerLaw, build_model, parameters
@@ -22,13 +26,70 @@ durations = st.integers(1000, 315_576_000_000)
 def test_quickstart():
     """The two scores of the documentation."""
     score = recolva.exponential_score(
-        last_accessed=1_000_000, now=87_400_000, half_life_millis=86_400_000
+        last_accessed=1_000_000,
+        now=87_400_000,
+        half_life_millis=86_400_000,
     )
     assert score == 0.5
     score = recolva.power_law_score(
-        last_accessed=1_000_000, now=87_400_000, scale_millis=DAY, exponent=1.0, importance=0.5
+        last_accessed=1_000_000,
+        now=87_400_000,
+        scale_millis=DAY,
+        exponent=1.0,
+        importance=0.5,
     )
     assert score == 0.25
+
+
+def cases(conformance, name):
+    """Return the cases of a shared file, NaN and the infinities as floats."""
+    special = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
+
+    def hook(pairs):
+        return {key: special.get(value, value) if isinstance(value, str) else value for key, value in pairs}
+
+    lines = (conformance / "models" / name).read_text(encoding="utf-8").splitlines()
+    return [json.loads(line, object_pairs_hook=hook) for line in lines]
+
+
+def verdict(function, *arguments):
+    """Return the text of the error that a function raises, or None."""
+    try:
+        function(*arguments)
+    except InvalidArgument as error:
+        return str(error)
+    return None
+
+
+def test_shared_limits(conformance):
+    """Every parameter that the Go package accepts or rejects, with the same text."""
+    limits = cases(conformance, "limits.jsonl")
+    assert len(limits) >= 41
+    for case in limits:
+        kind = MODELS[case["model"]]
+        rejects = case.get("rejects")
+        text = f"{rejects['param']} {rejects['text']}" if rejects else None
+        assert verdict(lambda kind=kind, case=case: kind(**case["params"])) == text, case
+
+
+def test_shared_fractions(conformance):
+    """Every threshold and importance that the Go package accepts or rejects, with the same text."""
+    fractions = cases(conformance, "fractions.jsonl")
+    assert len(fractions) >= 28
+    for case in fractions:
+        text = f"{case['name']} {case['rejects']}" if "rejects" in case else None
+        assert verdict(number, case["name"], case["value"], 0.0, 1.0) == text, case
+
+
+def test_shared_ages(conformance):
+    """Every age is that of the Go package, over all of int64."""
+    ages = cases(conformance, "ages.jsonl")
+    assert len(ages) >= 24
+    for case in ages:
+        arguments = (case["last_accessed"], case["now"])
+        assert Exponential(1000).score(*arguments) == _kernel.half_life(case["age"], 1000), case
+        expected = _kernel.power(0.7, case["age"], 10**11, 0.1)
+        assert PowerLaw(10**11, 0.1).score(*arguments, 0.7) == expected, case
 
 
 def test_one_table_of_models():
@@ -133,7 +194,9 @@ def test_exponential_scores_exact_ages(last_accessed, now, half_life):
     age = max(0, now - last_accessed)
     expected = _kernel.half_life(age, half_life)
     score = recolva.exponential_score(
-        last_accessed=last_accessed, now=now, half_life_millis=half_life
+        last_accessed=last_accessed,
+        now=now,
+        half_life_millis=half_life,
     )
     assert score == expected == Exponential(half_life).score(last_accessed, now, 0.1)
 
@@ -181,9 +244,13 @@ def test_scores_refuse(changes, error, text):
 
 
 def test_equality_is_stable_at_tidy_numbers():
-    """importance 0.06 at five times the scale is exactly 0.01, which a threshold of 0.01 retains."""
+    """Importance 0.06 at five times the scale is exactly 0.01, which a threshold of 0.01 retains."""
     score = recolva.power_law_score(
-        last_accessed=0, now=5 * DAY, scale_millis=DAY, exponent=1.0, importance=0.06
+        last_accessed=0,
+        now=5 * DAY,
+        scale_millis=DAY,
+        exponent=1.0,
+        importance=0.06,
     )
     assert decide(score, 0.01) == (False, "score_at_or_above_threshold")
 
@@ -195,7 +262,8 @@ def test_functions_of_reference_are_the_public_ones():
 
 
 @pytest.mark.parametrize(
-    ("score", "prune", "reason"), [(0.4999999999999999, True, REASONS[1]), (0.5, False, REASONS[0])]
+    ("score", "prune", "reason"),
+    [(0.4999999999999999, True, REASONS[1]), (0.5, False, REASONS[0])],
 )
 def test_pruning_is_strict(score, prune, reason):
     """Below the threshold prunes, equality retains."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 import pytest
+
 import recolva
 from recolva import Decision, MemoryRecord, MemoryStore, prune_memories, score_memories
 from recolva.errors import InvalidArgument, InvalidArgumentType, PartialPruneError, Refused
@@ -139,7 +140,7 @@ def test_any_object_with_the_methods_is_a_store():
     """MemoryStore is a protocol; inheriting from it is not needed."""
 
     class Plain:
-        get_memories = archive_memories = delete_memories = lambda self: []  # noqa: E731
+        get_memories = archive_memories = delete_memories = lambda self: []
 
     assert isinstance(Plain(), MemoryStore)
     assert prune_memories(Plain(), **POLICY) == []
@@ -162,7 +163,7 @@ def test_times_in_seconds_are_refused(last_accessed):
         prune_memories(store, action="delete", **POLICY)
     assert str(caught.value) == (
         f'memory "s\\u000a": last_accessed_ms {last_accessed} looks like seconds, not milliseconds '
-        "(2 such records); multiply by 1000 to convert, or pass time_unit=\"ms\" if the times really "
+        '(2 such records); multiply by 1000 to convert, or pass time_unit="ms" if the times really '
         "are milliseconds"
     )
     assert store.calls == ["get"]

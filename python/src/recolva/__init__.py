@@ -25,6 +25,8 @@ network to compute it. A score below the threshold prunes, equality retains.
 
 from __future__ import annotations
 
+from recolva._forks import held_off as _held_off
+
 TYPE_CHECKING = False  # as good as typing's for a type checker, without the cost of its import
 
 if TYPE_CHECKING:
@@ -92,18 +94,16 @@ _SUBMODULES = ("arrays", "decisions", "errors", "jsonl", "models", "reference", 
 
 def __getattr__(name: str) -> Any:
     """Fetch a public name, a submodule, or the version, at its first use."""
-    from importlib import import_module  # noqa: PLC0415 - not needed to import the package
-
-    if name in _SUBMODULES:
-        return import_module(f"recolva.{name}")
-    if name in _HOME_OF:
-        value = getattr(import_module(_HOME_OF[name]), name)
-    elif name == "__version__":
-        value = _version()
-    else:
+    if name not in _HOME_OF and name not in _SUBMODULES and name != "__version__":
         raise AttributeError(f"module 'recolva' has no attribute '{name}'")
-    globals()[name] = value
-    return value
+    with _held_off:
+        from importlib import import_module  # noqa: PLC0415 - not needed to import the package
+
+        if name in _SUBMODULES:
+            return import_module(f"recolva.{name}")
+        value = _version() if name == "__version__" else getattr(import_module(_HOME_OF[name]), name)
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:

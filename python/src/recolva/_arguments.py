@@ -6,7 +6,7 @@ backend, and the ranges and the number forms are those of the ``decay-sweep`` pr
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Optional
+from typing import TYPE_CHECKING, Any
 
 from recolva.errors import InvalidArgument, InvalidArgumentType
 
@@ -111,7 +111,7 @@ def record_id(name: str, value: Any) -> str:
     return value
 
 
-def id_fault(value: str) -> Optional[str]:
+def id_fault(value: str) -> str | None:
     """Say what keeps a string from being an id (blank, or a lone surrogate), or return None."""
     if not value.strip(WHITE_SPACE):
         return "must not be blank"

@@ -13,10 +13,11 @@ from __future__ import annotations
 import os
 import threading
 from dataclasses import dataclass, replace
-from typing import Optional
+from pathlib import Path
 
 from recolva._arguments import quoted
 from recolva._ffi import NativeLibrary, Unusable
+from recolva._forks import held_off
 from recolva._native import library_path
 from recolva.errors import InvalidArgument, Refused
 
@@ -31,7 +32,7 @@ class Backend:
     """``native`` or ``pure``."""
     reason: str
     """Why."""
-    library: Optional[str] = None
+    library: str | None = None
     """Path of the loaded library, None if pure."""
 
     def __str__(self) -> str:
@@ -42,13 +43,13 @@ class Backend:
 @dataclass(frozen=True)
 class _State:
     process: int
-    library: Optional[NativeLibrary]
+    library: NativeLibrary | None
     backend: Backend
 
 
-_lock = threading.RLock()
-_state: Optional[_State] = None
-_tried_by: Optional[int] = None  # process that first mapped the library; _ANCESTOR for a parent
+_lock = threading.Lock()
+_state: _State | None = None
+_tried_by: int | None = None  # process that first mapped the library; _ANCESTOR for a parent
 _ANCESTOR = -1
 
 
@@ -63,7 +64,7 @@ def backend() -> Backend:
     return _current().backend
 
 
-def native_library() -> Optional[NativeLibrary]:
+def native_library() -> NativeLibrary | None:
     """Return the library of this process, or None for pure Python."""
     return _current().library
 
@@ -79,7 +80,7 @@ def _current() -> _State:
 def _choose() -> _State:
     """Decide once for this process."""
     global _state  # noqa: PLW0603 - the one choice of a process
-    with _lock:
+    with held_off, _lock:
         process = os.getpid()
         if _state is not None and _state.process == process:
             return _state
@@ -95,35 +96,33 @@ def _choose() -> _State:
 
 
 def _load(process: int, wish: str) -> _State:
-    global _tried_by  # noqa: PLW0603 - the one choice of a process
     if wish == "0":
         return _State(process, None, Backend("pure", "RECOLVA_NATIVE=0"))
     path = library_path()
     inherited = _tried_by not in (None, process)
     try:
-        if not os.path.isfile(path):
-            raise Unusable("this installation has no native library")
-        if inherited:
-            library = _load_copy(path)
-        else:
-            _tried_by = process
-            library = NativeLibrary(path)
+        library = _open(path, process, inherited=inherited)
     except (OSError, Unusable) as error:
         if wish == "1":
             raise Refused(f"RECOLVA_NATIVE=1, but the library cannot be used: {error}") from None
         return _State(process, None, Backend("pure", str(error)))
     how = "a copy for this forked process of" if inherited else "loaded from"
-    return _State(process, library, Backend("native", f"{how} {path}", path))
+    return _State(process, library, Backend("native", f"{how} {path}", str(path)))
 
 
-def _load_copy(path: str) -> NativeLibrary:
-    """Load the library a second time; for the same file the loader would return the first."""
-    with open(path, "rb") as file:
-        content = file.read()
+def _open(path: Path, process: int, *, inherited: bool) -> NativeLibrary:
+    """Load the library, or a copy of it if a parent has mapped it: the same file is mapped once."""
+    global _tried_by  # noqa: PLW0603 - the one choice of a process
+    if not path.is_file():
+        raise Unusable("this installation has no native library")
+    if not inherited:
+        _tried_by = process
+        return NativeLibrary(str(path))
+    content = path.read_bytes()
     try:
         return _load_from_memory(content)
     except (AttributeError, OSError, Unusable):  # no memfd_create here, or not allowed to run it
-        return _load_from_temporary(content, os.path.splitext(path)[1])
+        return _load_from_temporary(content, path.suffix)
 
 
 def _load_from_memory(content: bytes) -> NativeLibrary:
@@ -148,7 +147,7 @@ def _load_from_temporary(content: bytes, suffix: str) -> NativeLibrary:
             os.close(file)
         return NativeLibrary(path)
     finally:
-        os.unlink(path)  # the mapping stays; a platform that forks can unlink a mapped file
+        Path(path).unlink()  # the mapping stays; a platform that forks can unlink a mapped file
 
 
 def _write_all(file: int, content: bytes) -> None:
@@ -158,18 +157,10 @@ def _write_all(file: int, content: bytes) -> None:
         rest = rest[os.write(file, rest) :]
 
 
-def _before_fork() -> None:
-    _lock.acquire()
-
-
-def _after_fork_in_parent() -> None:
-    _lock.release()
-
-
 def _after_fork_in_child() -> None:
-    """Disown the parent's library; the lock is new, for its holder may not exist here."""
+    """Disown the parent's library."""
     global _lock, _state, _tried_by  # noqa: PLW0603 - the one choice of a process
-    _lock = threading.RLock()
+    _lock = threading.Lock()
     if _tried_by is not None:
         _tried_by = _ANCESTOR
     if _state is not None and _state.library is not None:
@@ -177,9 +168,4 @@ def _after_fork_in_child() -> None:
 
 
 if hasattr(os, "register_at_fork"):
-    # no fork while another thread loads: the child would inherit half a library
-    os.register_at_fork(
-        before=_before_fork,
-        after_in_parent=_after_fork_in_parent,
-        after_in_child=_after_fork_in_child,
-    )
+    os.register_at_fork(after_in_child=_after_fork_in_child)

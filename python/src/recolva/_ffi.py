@@ -7,11 +7,11 @@ have checked every value: ctypes would wrap an integer that is too large without
 from __future__ import annotations
 
 import ctypes
-import os
 from array import array
 from ctypes import POINTER, byref, c_double, c_int32, c_int64, c_void_p
 from enum import IntEnum
-from typing import Any, Optional, Union
+from pathlib import Path
+from typing import Any
 
 from recolva.models import MODELS, Model, parameters
 
@@ -75,9 +75,7 @@ class NativeLibrary:
             self._library = ctypes.CDLL(path)
             self._check_version()
             self._scalar = {m: self._function(_name(m), _scalar_signature(m)) for m in MODELS}
-            self._batch = {
-                m: self._function(_name(m) + "Batch", _batch_signature(m)) for m in MODELS
-            }
+            self._batch = {m: self._function(_name(m) + "Batch", _batch_signature(m)) for m in MODELS}
             self._scan = self._function("RecolvaScanBlock", _SCAN_SIGNATURE)
         except (OSError, AttributeError) as error:
             raise Unusable(str(error)) from None
@@ -101,12 +99,12 @@ class NativeLibrary:
         _check(function(last_accessed, now, *_values(model), *weight, byref(out)))
         return out.value
 
-    def score_batch(  # noqa: PLR0913 - the arguments of the C function
+    def score_batch(  # noqa: PLR0917 - the arguments of the C function
         self,
         model: Model,
         count: int,
         last_accessed: int,
-        importance: Optional[int],
+        importance: int | None,
         now: int,
         scores: int,
     ) -> None:
@@ -118,11 +116,11 @@ class NativeLibrary:
         function = self._batch[model.name]
         _check(function(last_accessed, *weights, count, now, *_values(model), scores))
 
-    def scan_block(  # noqa: PLR0913 - the arguments of the C function
+    def scan_block(  # noqa: PLR0917 - the arguments of the C function
         self,
-        data: Union[bytes, bytearray],
+        data: bytes | bytearray,
         length: int,
-        at_end: bool,
+        at_end: bool,  # noqa: FBT001 - the arguments of the C function
         model: Model,
         now: int,
         threshold: float,
@@ -158,12 +156,12 @@ def _refuse_cut(path: str) -> None:
 
     The table of sections, to which the header points, is the last thing in the file.
     """
-    with open(path, "rb") as file:
+    with Path(path).open("rb") as file:
         header = file.read(64)
     if len(header) == 64 and header.startswith(b"\x7fELF\x02\x01"):  # 64 bits, little-endian
         table = int.from_bytes(header[40:48], "little")
         entry, count = header[58] | header[59] << 8, header[60] | header[61] << 8
-        if table + entry * count > os.path.getsize(path):
+        if table + entry * count > Path(path).stat().st_size:
             raise Unusable(f"{path}: file is cut short")
 
 
@@ -173,7 +171,7 @@ def _check(status: int) -> None:
         raise RuntimeError(f"native library: unexpected status {status}")
 
 
-def _address(data: Union[bytes, bytearray]) -> Any:
+def _address(data: bytes | bytearray) -> Any:
     """Return what ctypes passes as the address of data; it keeps data alive and unmoved."""
     if isinstance(data, bytes):
         return data

@@ -21,7 +21,7 @@ from __future__ import annotations
 from functools import lru_cache
 from math import frexp, gcd, isqrt, ldexp
 from struct import Struct
-from typing import Callable, Optional
+from typing import Callable
 
 __all__ = ["exact_half_life", "exact_power", "half_life", "power"]
 
@@ -180,7 +180,7 @@ def _encode(mantissa: int, exponent: int) -> float:
     return value
 
 
-def _round(value: int, exponent: int, doubt: int) -> Optional[float]:
+def _round(value: int, exponent: int, doubt: int) -> float | None:
     """Round value * 2^exponent to a double, or None if a midpoint lies within doubt of value."""
     drop = max(value.bit_length() - 53, -1074 - exponent)
     low = value & ((1 << drop) - 1)
@@ -233,7 +233,7 @@ def exact_power(importance: float, age: int, scale: int, exponent: float) -> flo
     return _ziv(scaled, mantissa, whole - shift)
 
 
-def _rational_power(a: int, b: int, numerator: int, denominator: int) -> Optional[tuple[int, int]]:
+def _rational_power(a: int, b: int, numerator: int, denominator: int) -> tuple[int, int] | None:
     """Return (a/b)^(numerator/denominator) as a fraction if it is one; denominator = 2^k, a < b.
 
     In lowest terms a/b has a rational 2^k-th root iff a and b both are 2^k-th powers.

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from array import array
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Optional
+from typing import TYPE_CHECKING, Any
 
 from recolva import _backend
 from recolva._arguments import INT64_MAX, integer, number
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 __all__ = ["score_array", "score_batch"]
 
 
-def score_array(  # noqa: PLR0913 - one keyword per parameter of the models
+def score_array(
     last_accessed: Any,
     *,
     model: str,
     now: int,
-    half_life_millis: Optional[int] = None,
-    scale_millis: Optional[int] = None,
-    exponent: Optional[float] = None,
+    half_life_millis: int | None = None,
+    scale_millis: int | None = None,
+    exponent: float | None = None,
     importance: Any = None,
 ) -> Any:
     """Return the score of every element, as float64.
@@ -49,7 +49,10 @@ def score_array(  # noqa: PLR0913 - one keyword per parameter of the models
     the first element at fault, as in ``importance[2] must be between 0 and 1, got 1.5``.
     """
     built = build_model(
-        model, half_life_millis=half_life_millis, scale_millis=scale_millis, exponent=exponent
+        model,
+        half_life_millis=half_life_millis,
+        scale_millis=scale_millis,
+        exponent=exponent,
     )
     now = integer("now", now)
     if built.needs_importance and importance is None:
@@ -63,7 +66,10 @@ def score_array(  # noqa: PLR0913 - one keyword per parameter of the models
 
 
 def score_batch(
-    model: Model, times: array[int], weights: Optional[array[float]], now: int
+    model: Model,
+    times: array[int],
+    weights: array[float] | None,
+    now: int,
 ) -> array[float]:
     """Return the scores of checked arrays of type q and d; natively if the library loads.
 
@@ -82,7 +88,10 @@ def score_batch(
 
 
 def _score_pure(
-    model: Model, times: Iterable[int], weights: Optional[Iterable[float]], now: int
+    model: Model,
+    times: Iterable[int],
+    weights: Iterable[float] | None,
+    now: int,
 ) -> array[float]:
     score = model.score
     if weights is None:
@@ -107,7 +116,7 @@ def _integers(values: Any) -> array[int]:
     return array("q", [integer(f"last_accessed[{i}]", item) for i, item in enumerate(items)])
 
 
-def _weights(values: Any, count: int) -> Optional[array[float]]:
+def _weights(values: Any, count: int) -> array[float] | None:
     """Return values, or one value for all, as an array of count importances."""
     if values is None:
         return None
@@ -132,7 +141,7 @@ def _is_single(values: Any) -> bool:
     return getattr(values, "ndim", None) == 0 or not hasattr(type(values), "__iter__")
 
 
-def _typed(values: Any, typecode: str) -> Optional[array[Any]]:
+def _typed(values: Any, typecode: str) -> array[Any] | None:
     """Return values as an array of 8-byte elements, if they are an array or buffer of those."""
     if isinstance(values, array) and values.typecode == typecode:
         return values
@@ -161,7 +170,7 @@ def _items(name: str, values: Any, what: str) -> list[Any]:
 def _same_length(got: int, wanted: int) -> None:
     if got != wanted:
         raise InvalidArgument(
-            f"importance must have as many elements as last_accessed ({wanted}), got {got}"
+            f"importance must have as many elements as last_accessed ({wanted}), got {got}",
         )
 
 
@@ -196,8 +205,7 @@ def _numpy_integers(numpy: Any, values: Any) -> Any:
     kind = values.dtype.kind
     if kind == "O" or (kind == "u" and values.size and values.max() > INT64_MAX):
         items = [
-            integer(_element("last_accessed", numpy, values, i), item)
-            for i, item in enumerate(values.ravel().tolist())
+            integer(_element("last_accessed", numpy, values, i), item) for i, item in enumerate(values.ravel().tolist())
         ]
         return numpy.array(items, dtype=numpy.int64).reshape(values.shape)
     if kind not in "iu":

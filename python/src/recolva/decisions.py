@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Optional
+from typing import Any
 
 __all__ = ["REASONS", "RETAINED", "SCORE_BELOW", "Decision", "decide"]
 
@@ -30,10 +30,15 @@ class Decision:
     score: float
     prune: bool
     reason: str
-    line: Optional[int]
+    line: int | None
 
     def __init__(
-        self, id: str, score: float, prune: bool, reason: str = "", line: Optional[int] = None
+        self,
+        id: str,  # noqa: A002 - the documented name
+        score: float,
+        prune: bool,  # noqa: FBT001 - the documented order
+        reason: str = "",
+        line: int | None = None,
     ) -> None:
         _set_id(self, id)
         _set_score(self, score)

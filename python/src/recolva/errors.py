@@ -16,7 +16,7 @@ missing file, a full disk) are not wrapped: they stay ``OSError``.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Optional
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -51,12 +51,12 @@ class InvalidRecord(RecolvaError, ValueError):
     ``line`` is its number, counted from 1, or None where there is no line.
     """
 
-    def __init__(self, text: str, line: Optional[int] = None) -> None:
+    def __init__(self, text: str, line: int | None = None) -> None:
         """Say what is wrong; ``text`` is the whole message, the line number included."""
         super().__init__(text)
         self.line = line
 
-    def __reduce__(self) -> tuple[type[InvalidRecord], tuple[str, Optional[int]]]:
+    def __reduce__(self) -> tuple[type[InvalidRecord], tuple[str, int | None]]:
         """Pickle with the line number: errors cross process pools."""
         return type(self), (str(self), self.line)
 

@@ -71,7 +71,7 @@ class Exponential(_Checked):
 
     half_life_ms: int = field(metadata=_millis("half_life_millis", "time in which a score halves"))
 
-    def score(self, last_accessed: int, now: int, importance: float = 1.0) -> float:  # noqa: ARG002
+    def score(self, last_accessed: int, now: int, importance: float = 1.0) -> float:  # noqa: ARG002 - models are called alike
         """Return 2^(-age / half_life_ms); the importance is ignored, whatever it is."""
         age = now - last_accessed
         return _kernel.half_life(age, self.half_life_ms) if age > 0 else 1.0
@@ -93,7 +93,7 @@ class PowerLaw(_Checked):
             "low": 0.1,
             "high": 10.0,
             "integer": False,
-        }
+        },
     )
 
     def score(self, last_accessed: int, now: int, importance: float = 1.0) -> float:

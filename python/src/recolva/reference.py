@@ -36,7 +36,12 @@ def exponential_score(*, last_accessed: int, now: int, half_life_millis: int) ->
 
 
 def power_law_score(
-    *, last_accessed: int, now: int, scale_millis: int, exponent: float, importance: float
+    *,
+    last_accessed: int,
+    now: int,
+    scale_millis: int,
+    exponent: float,
+    importance: float,
 ) -> float:
     """Return importance * (1 + age / scale_millis)^(-exponent), in [0, 1].
 

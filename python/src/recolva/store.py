@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from array import array
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Optional, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from recolva._arguments import choice, integer, number, quoted, record_id
 from recolva.arrays import score_batch
@@ -86,15 +86,15 @@ class MemoryStore(Protocol):
         ...
 
 
-def score_memories(  # noqa: PLR0913 - one keyword per parameter of the models
+def score_memories(
     memories: Iterable[MemoryRecord],
     *,
     model: str,
     now: int,
     threshold: float,
-    half_life_millis: Optional[int] = None,
-    scale_millis: Optional[int] = None,
-    exponent: Optional[float] = None,
+    half_life_millis: int | None = None,
+    scale_millis: int | None = None,
+    exponent: float | None = None,
 ) -> list[Decision]:
     """Score memories and decide on each, in their order; nothing is changed.
 
@@ -114,23 +114,26 @@ def score_memories(  # noqa: PLR0913 - one keyword per parameter of the models
     TypeError too).
     """
     built = build_model(
-        model, half_life_millis=half_life_millis, scale_millis=scale_millis, exponent=exponent
+        model,
+        half_life_millis=half_life_millis,
+        scale_millis=scale_millis,
+        exponent=exponent,
     )
     now, threshold = integer("now", now), number("threshold", threshold, 0.0, 1.0)
     return _decide_all(_records("memories", memories), built, now, threshold)
 
 
-def prune_memories(  # noqa: PLR0913 - one keyword per parameter of the models
+def prune_memories(
     store: MemoryStore,
     *,
     model: str,
     now: int,
     threshold: float,
-    half_life_millis: Optional[int] = None,
-    scale_millis: Optional[int] = None,
-    exponent: Optional[float] = None,
+    half_life_millis: int | None = None,
+    scale_millis: int | None = None,
+    exponent: float | None = None,
     action: str = "archive",
-    time_unit: Optional[str] = None,
+    time_unit: str | None = None,
 ) -> list[Decision]:
     """Score the memories of a store and archive or delete those below the threshold.
 
@@ -144,7 +147,10 @@ def prune_memories(  # noqa: PLR0913 - one keyword per parameter of the models
     What the store raises, `PartialPruneError` for instance, reaches the caller as it is.
     """
     built = build_model(
-        model, half_life_millis=half_life_millis, scale_millis=scale_millis, exponent=exponent
+        model,
+        half_life_millis=half_life_millis,
+        scale_millis=scale_millis,
+        exponent=exponent,
     )
     now, threshold = integer("now", now), number("threshold", threshold, 0.0, 1.0)
     choice("action", action, _ACTIONS)
@@ -168,15 +174,15 @@ def looks_like_seconds(last_accessed: int, now: int) -> bool:
 
 
 def _decide_all(
-    records: list[MemoryRecord], model: Model, now: int, threshold: float
+    records: list[MemoryRecord],
+    model: Model,
+    now: int,
+    threshold: float,
 ) -> list[Decision]:
     times = array("q", [record.last_accessed_ms for record in records])
     weights = array("d", [record.importance for record in records])
     scores = score_batch(model, times, weights, now)
-    return [
-        Decision(record.id, score, *decide(score, threshold))
-        for record, score in zip(records, scores)
-    ]
+    return [Decision(record.id, score, *decide(score, threshold)) for record, score in zip(records, scores)]
 
 
 def _records(name: str, memories: Any) -> list[MemoryRecord]:
@@ -214,5 +220,5 @@ def _refuse_seconds(records: list[MemoryRecord], now: int) -> None:
         raise Refused(
             f"memory {quoted(first.id)}: last_accessed_ms {first.last_accessed_ms} looks like "
             f"seconds, not milliseconds ({len(suspects)} such records); multiply by 1000 to "
-            'convert, or pass time_unit="ms" if the times really are milliseconds'
+            'convert, or pass time_unit="ms" if the times really are milliseconds',
         )

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import sys
+from pathlib import Path
 
 __all__ = ["LIBRARY_NAME", "library_path"]
 
@@ -12,6 +12,6 @@ _NAMES = {"win32": "recolva.dll", "darwin": "librecolva.dylib"}
 LIBRARY_NAME = _NAMES.get(sys.platform, "librecolva.so")
 
 
-def library_path() -> str:
+def library_path() -> Path:
     """Return the path at which the library of this platform belongs, present or not."""
-    return os.path.join(os.path.dirname(os.path.abspath(__file__)), LIBRARY_NAME)
+    return Path(__file__).absolute().with_name(LIBRARY_NAME)
