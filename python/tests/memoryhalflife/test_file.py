@@ -294,7 +294,7 @@ def test_a_full_disk_is_an_oserror(path):
         engine._store._connection.execute(f"PRAGMA max_page_count = {pages + 2}")
         with pytest.raises(OSError, match="is full"):
             engine.store("a", "x" * 100_000)
-        with pytest.raises(OSError, match="is full"), engine.batch():  # noqa: PT012 - all of it is undone
+        with pytest.raises(OSError, match="is full"), engine.batch():
             engine.store("b", 1)
             engine.store("a", "x" * 100_000)
         assert engine.peek("a").content == "old"
