@@ -4,7 +4,7 @@ Run ``python chat_agent.py [agent.db]`` and tell it "my NAME is VALUE", ask it "
 What it is asked for stays fresh; what nobody asks for fades, and after 17 turns it is gone.
 """
 
-# ruff: noqa: INP001, T201 - a script that prints
+
 import re
 import sys
 
