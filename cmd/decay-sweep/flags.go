@@ -1,0 +1,181 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/iamfaham/recolva/internal/sweep"
+	"github.com/iamfaham/recolva/internal/transaction"
+	"github.com/iamfaham/recolva/pkg/decay"
+)
+
+// misuse is an error in how the program was called.
+type misuse struct{ text, hint string }
+
+func (m *misuse) Error() string { return m.text }
+
+func misusef(hint, format string, args ...any) error {
+	return &misuse{fmt.Sprintf(format, args...), hint}
+}
+
+// options are the values of all flags.
+type options struct {
+	input         string
+	files         transaction.Files
+	mode          sweep.Mode
+	confirmDelete bool
+	policy        sweep.Policy
+	params        map[string]param // of the model, by decay.Param.Name
+	now           int64
+	maxLineBytes  int64
+	workers       int
+	transaction   transaction.Options
+
+	json, quiet, version, help bool
+
+	given map[string]bool // flags by name, without dashes
+	fault error           // the first *misuse while reading
+}
+
+// param is the value of a model's parameter, and how an error calls it.
+type param struct {
+	called string
+	value  float64
+}
+
+const seeHelp = "decay-sweep --help explains by example"
+
+// parse reads the flags and checks them against each other.
+func parse(args []string) (*options, error) {
+	o := &options{
+		policy:      sweep.Policy{Kind: &decay.Kinds[0]},
+		params:      map[string]param{},
+		workers:     1,
+		transaction: transaction.Options{LockTimeout: 10 * time.Second},
+		given:       map[string]bool{},
+	}
+	if err := o.read(args); err != nil {
+		return nil, err
+	}
+	if o.help || o.version {
+		return o, nil
+	}
+	for _, check := range []func(*options) error{checkExclusive, checkRequired, checkMode, checkModel} {
+		if err := check(o); err != nil {
+			return nil, err
+		}
+	}
+	return o, nil
+}
+
+// read sets the options from the arguments. The flag package does the
+// splitting; the words are ours.
+func (o *options) read(args []string) error {
+	set := flag.NewFlagSet("decay-sweep", flag.ContinueOnError)
+	set.SetOutput(io.Discard)
+	var names []string
+	for _, group := range flagTable() {
+		for i := range group.rows {
+			names = append(names, group.rows[i].name)
+			set.Var(&flagValue{&group.rows[i], o}, group.rows[i].name, "")
+		}
+	}
+	err := set.Parse(args)
+	switch {
+	case errors.Is(err, flag.ErrHelp): // -h
+		o.help = true
+		return nil
+	case err != nil && o.fault != nil:
+		return o.fault
+	case err != nil:
+		return misuseOf(err.Error(), names)
+	case set.NArg() > 0:
+		return misusef("all arguments are flags, "+seeHelp, "stray argument %q", set.Arg(0))
+	}
+	return nil
+}
+
+// misuseOf words an error of the flag package, which has no types for them.
+func misuseOf(text string, names []string) error {
+	if name, ok := strings.CutPrefix(text, "flag provided but not defined: -"); ok {
+		hint := seeHelp
+		if near := nearest(name, names); near != "" {
+			hint = "did you mean --" + near + "?"
+		}
+		return misusef(hint, "unknown flag --%s", name)
+	}
+	if name, ok := strings.CutPrefix(text, "flag needs an argument: -"); ok {
+		return misusef(seeHelp, "--%s needs a value", name)
+	}
+	return misusef(seeHelp, "%s", text)
+}
+
+// flagValue connects a row to the flag package.
+type flagValue struct {
+	row *flagRow
+	o   *options
+}
+
+func (f *flagValue) String() string   { return "" }
+func (f *flagValue) IsBoolFlag() bool { return f.row.arg == "" }
+
+// Set takes the flag's value. A flag that is given twice contradicts itself.
+func (f *flagValue) Set(s string) error {
+	if f.o.given[f.row.name] {
+		f.o.fault = misusef(seeHelp, "--%s is given twice", f.row.name)
+		return f.o.fault
+	}
+	f.o.given[f.row.name] = true
+	if err := f.row.set(f.o, s); err != nil {
+		f.o.fault = misusef(seeHelp, "--%s %v", f.row.name, err)
+		return f.o.fault
+	}
+	return nil
+}
+
+// nearest returns the known name with the fewest edits from name, if few.
+func nearest(name string, names []string) string {
+	best, least := "", 3
+	for _, known := range names {
+		if d := distance(name, known); d < least || strings.HasPrefix(known, name) && best == "" {
+			best, least = known, min(d, least)
+		}
+	}
+	return best
+}
+
+// distance counts the insertions, deletions and replacements from a to b.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}
+
+// asksForJSON looks for --json before the flags are read, so that an error in
+// reading them takes that form too.
+func asksForJSON(args []string) bool {
+	for _, a := range args {
+		if strings.TrimPrefix(strings.TrimPrefix(a, "-"), "-") == "json" && strings.HasPrefix(a, "-") {
+			return true
+		}
+	}
+	return false
+}

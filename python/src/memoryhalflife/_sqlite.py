@@ -1,0 +1,207 @@
+"""A store of memories in one SQLite file, for `MemoryEngine.open`."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Callable, NoReturn
+
+from memoryhalflife import values
+from memoryhalflife._checks import (
+    DEFAULT_HALF_LIFE,
+    DEFAULT_THRESHOLD,
+    Settings,
+    checked_settings,
+    number_text,
+)
+from memoryhalflife._database import Access, checked_access, connect, failure, open_database
+from memoryhalflife._runtime import Clock, Expired
+from memoryhalflife.memory import Memory, trusted
+from recolva.errors import InvalidArgument, Refused
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["SqliteStore"]
+
+_COLUMNS = "content, half_life, created_at, last_accessed_at, access_count, tags, threshold, expired_at"
+_GET = f"SELECT {_COLUMNS} FROM memory WHERE key = ?"  # noqa: S608 - constants
+_ENTRIES = f"SELECT {_COLUMNS}, key FROM memory"  # noqa: S608 - constants
+_PUT = f"INSERT OR REPLACE INTO memory ({_COLUMNS}, due_at, key) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608 - constants
+_REFRESH = "UPDATE memory SET last_accessed_at = ?, access_count = ?, due_at = ?, expired_at = NULL WHERE key = ?"
+_CLOCK = "SELECT now, expired, forgotten FROM engine"
+_SET_CLOCK = "UPDATE engine SET now = ?, expired = ?, forgotten = ?"
+_SETTINGS = "SELECT default_half_life, default_threshold, grace_ticks FROM engine"
+
+# An expired memory starts its grace; due_at moves in one statement, before what is due is deleted.
+_DUE = "SELECT key, due_at FROM memory WHERE due_at <= ? AND expired_at IS NULL"
+_REST = "UPDATE memory SET expired_at = due_at, due_at = due_at + ? WHERE due_at <= ? AND expired_at IS NULL"
+_GONE = "DELETE FROM memory WHERE due_at <= ?"
+
+
+class SqliteStore:
+    """A `memoryhalflife._runtime.Store` of memories in a SQLite file."""
+
+    def __init__(self, access: Access, connection: sqlite3.Connection) -> None:
+        """Use an open connection; `open` is the way to make a store."""
+        self._access = access
+        self._connection: sqlite3.Connection | None = connection
+        self._execute: Callable[..., sqlite3.Cursor] = connection.execute
+        self._pid = os.getpid()
+        self._clock: Clock | None = None  # as read or set in this transaction
+
+    @classmethod
+    def open(
+        cls,
+        path: str | os.PathLike[str],
+        wanted: tuple[int | None, float | None, int | None],
+        *,
+        synchronous: str,
+        timeout: float,
+    ) -> tuple[SqliteStore, Settings]:
+        """Open or make the file; wanted are the settings asked for, None for those in the file."""
+        access = checked_access(path, synchronous, timeout)
+        standard = (DEFAULT_HALF_LIFE, DEFAULT_THRESHOLD, 0)
+        defaults = checked_settings(*(s if w is None else w for w, s in zip(wanted, standard)))
+        connection = open_database(access, defaults)
+        settings = Settings(*connection.execute(_SETTINGS).fetchone())
+        for name, asked, value, kept in zip(Settings._fields, wanted, defaults, settings):
+            if asked is not None and value != kept:
+                connection.close()
+                raise InvalidArgument(
+                    f"{name} must be {number_text(kept)} as in {access.path}, got {number_text(value)}"
+                )
+        return cls(access, connection), settings
+
+    @property
+    def clock(self) -> Clock:
+        """The clock as this transaction sees it."""
+        if self._clock is None:
+            self._clock = Clock(*self._execute(_CLOCK).fetchone())
+        return self._clock
+
+    @clock.setter
+    def clock(self, clock: Clock) -> None:
+        self._execute(_SET_CLOCK, clock)
+        self._clock = clock
+
+    def begin(self, *, write: bool) -> None:
+        """Start a transaction; a writing one waits until no other process has one."""
+        if self._pid != os.getpid() or self._connection is None:
+            self._reconnect()
+        self._clock = None
+        try:
+            self._execute("BEGIN IMMEDIATE" if write else "BEGIN")
+        except sqlite3.Error as error:
+            raise failure(self._access, error) from error
+
+    def commit(self) -> None:
+        """Make durable what was done since begin."""
+        try:
+            self._execute("COMMIT")
+        except sqlite3.Error as error:
+            self.rollback()
+            raise failure(self._access, error) from error
+
+    def rollback(self) -> None:
+        """Undo what was done since begin; SQLite has done so itself after some failures."""
+        if self._connection is not None and self._connection.in_transaction:
+            self._execute("ROLLBACK")
+
+    def get(self, key: str) -> tuple[Memory, int | None] | None:
+        """Return the memory under key and when it expired."""
+        row = self._execute(_GET, (key,)).fetchone()
+        return None if row is None else (_memory(key, row), row[7])
+
+    def put(self, key: str, value: Memory, due: int, expired_at: int | None = None) -> None:
+        """Keep a memory under key."""
+        row = (
+            values.dumps(value.content),
+            value.half_life,
+            value.created_at,
+            value.last_accessed_at,
+            value.access_count,
+            values.dumps(list(value.tags)) if value.tags else "[]",
+            value.threshold,
+            expired_at,
+            due,
+            key,
+        )
+        self._execute(_PUT, row)
+
+    def refresh(self, key: str, value: Memory, due: int) -> None:
+        """Note that the memory under key was accessed."""
+        self._execute(_REFRESH, (value.last_accessed_at, value.access_count, due, key))
+
+    def remove(self, key: str) -> None:
+        """Remove the memory under key."""
+        self._execute("DELETE FROM memory WHERE key = ?", (key,))
+
+    def expire(self, until: int, grace: int) -> list[Expired]:
+        """Let all that is due up to tick until expire."""
+        expired = [Expired(key, due) for key, due in self._execute(_DUE, (until,))]
+        if expired and grace:
+            self._execute(_REST, (grace, until))
+        self._execute(_GONE, (until,))
+        expired.sort(key=_by_tick)
+        return expired
+
+    def entries(self) -> Iterator[tuple[Memory, int | None]]:
+        """Yield all memories and when they expired."""
+        for row in self._execute(_ENTRIES):
+            yield _memory(row[8], row), row[7]
+
+    def before_fork(self) -> None:
+        """Close the connection: a child of this process must not inherit an open one.
+
+        Each process connects again when it needs to. That is impossible inside a batch, which goes
+        on in the parent; the child then refuses to use the file.
+        """
+        if self._connection is not None and not self._connection.in_transaction:
+            self.close()
+
+    def after_fork_in_child(self) -> None:
+        """Never use a connection of the parent: SQLite believes that this process holds its locks."""
+        if self._connection is not None:
+            self._execute = self._refuse
+
+    def translated(self, error: BaseException) -> BaseException:
+        """Return what the caller of the engine sees of an error."""
+        return failure(self._access, error) if isinstance(error, sqlite3.Error) else error
+
+    def close(self) -> None:
+        """Close the file."""
+        connection, self._connection = self._connection, None
+        if connection is not None and self._pid == os.getpid():
+            connection.close()
+
+    def _refuse(self, *_: object) -> NoReturn:
+        raise Refused(f"{self._access.path} was in use when this process was forked: open it in a new process")
+
+    def _reconnect(self) -> None:
+        if self._connection is not None:  # forked by other means than os.fork
+            self._refuse()
+        if not Path(self._access.path).exists():
+            raise FileNotFoundError(f"{self._access.path} is not there any more")
+        self._connection = connect(self._access)
+        self._execute = self._connection.execute
+        self._pid = os.getpid()
+
+
+def _by_tick(event: Expired) -> tuple[int, str]:
+    return event.tick, event.key
+
+
+def _memory(key: str, row: tuple[Any, ...]) -> Memory:
+    content, half_life, created_at, last_accessed_at, access_count, tags, threshold, _ = row[:8]
+    return trusted(
+        key,
+        values.loads(content),
+        half_life,
+        created_at,
+        last_accessed_at,
+        access_count,
+        () if tags == "[]" else tuple(values.loads(tags)),  # type: ignore[arg-type]
+        threshold,
+    )

@@ -1,0 +1,188 @@
+"""The program `memory-half-life`: a REPL on a terminal, and a reader of commands in a pipe."""
+
+# ruff: noqa: T201 - this is where the program speaks
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from memoryhalflife._commands import COMMANDS, STORE_OPTIONS, Session
+from memoryhalflife._lines import shown_key
+from memoryhalflife.engine import MemoryEngine
+from recolva.errors import InvalidArgument, RecolvaError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+__all__ = ["main"]
+
+_BOLD, _RED, _PLAIN = "\033[1m", "\033[31m", "\033[0m"
+
+_EXAMPLES = """\
+examples:
+  memory-half-life
+  memory-half-life --db agent.db --half-life 20
+  printf 'store weather It is sunny\\ntick 15\\nlist\\n' | memory-half-life
+
+exit status: 0 done; 1 a line was wrong (commands from a pipe), or the file can't be used; 2 misuse
+"""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the program and return its exit status."""
+    for stream in (sys.stdin, sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):  # bytes that are no text must not end the session
+            stream.reconfigure(errors="surrogateescape" if stream is sys.stdin else "backslashreplace")
+    options = _parser().parse_args(arguments)
+    try:
+        engine = _engine(options)
+    except (RecolvaError, OSError) as error:
+        print(f"memory-half-life: error: {error}", file=sys.stderr)
+        return 2 if isinstance(error, InvalidArgument) else 1
+    try:
+        with engine:
+            return _serve(engine)
+    except BrokenPipeError:
+        # the reader of our output has left: nothing more can be said, not even at exit
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except KeyboardInterrupt:
+        return 130
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="memory-half-life",
+        description="An agent's memory where knowledge decays unless it is used. Type 'help' inside.",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--db", metavar="FILE", help="keep the memories in this SQLite file")
+    parser.add_argument(
+        "--half-life", type=int, metavar="N", help="half-life in ticks of memories stored without one (10)"
+    )
+    parser.add_argument(
+        "--threshold", type=float, metavar="X", help="confidence at which they expire, between 0 and 1 (0.1)"
+    )
+    parser.add_argument("--grace", type=int, metavar="N", help="ticks for which they can be revived then (0)")
+    return parser
+
+
+def _engine(options: argparse.Namespace) -> MemoryEngine:
+    settings = {
+        "default_half_life": options.half_life,
+        "default_threshold": options.threshold,
+        "grace_ticks": options.grace,
+    }
+    if options.db is not None:
+        return MemoryEngine.open(options.db, **settings)
+    return MemoryEngine(**{name: value for name, value in settings.items() if value is not None})
+
+
+def _serve(engine: MemoryEngine) -> int:
+    interactive = sys.stdin.isatty() and sys.stdout.isatty()
+    colour = interactive and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    session = Session(engine, colour=colour, arrow="→" if _can_show("→") else "->")
+    if interactive:
+        print("memory-half-life REPL  (type 'help' for commands)")
+        lines = _typed_lines(session)
+    else:
+        lines = iter(sys.stdin)
+    wrong = False
+    for number, line in enumerate(lines, start=1):
+        try:
+            answer = session.run(line)
+        except (ValueError, RuntimeError, OSError) as error:
+            if isinstance(error, BrokenPipeError):
+                raise
+            wrong = True
+            sys.stdout.flush()
+            _complain(str(error) if interactive else f"line {number}: {error}", colour=colour)
+            continue
+        except KeyboardInterrupt:
+            if not interactive:
+                raise
+            print("interrupted")
+            continue
+        if answer is None:
+            break
+        if answer:
+            print(answer, flush=not interactive)
+    return 1 if wrong and not interactive else 0
+
+
+def _complain(text: str, *, colour: bool) -> None:
+    text = text.encode("utf-8", "backslashreplace").decode()
+    print(f"{_RED}error:{_PLAIN} {text}" if colour else f"error: {text}", file=sys.stderr, flush=True)
+
+
+def _can_show(text: str) -> bool:
+    try:
+        text.encode(sys.stdout.encoding or "ascii")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _typed_lines(session: Session) -> Iterator[str]:
+    """Yield what is typed, after a prompt, until Ctrl-D; Ctrl-C drops the line."""
+    readline = _line_editing(session)
+    while True:
+        prompt = f"[tick {session.engine.now}] > "
+        if session.colour:
+            # readline must not count what takes no room
+            start, end = ("\001", "\002") if readline else ("", "")
+            prompt = f"{start}{_BOLD}{end}{prompt[:-2]}{start}{_PLAIN}{end}> "
+        print()
+        try:
+            yield input(prompt)
+        except EOFError:
+            print()
+            return
+        except KeyboardInterrupt:
+            print("\n(Ctrl-D or 'quit' leaves)")
+
+
+def _line_editing(session: Session) -> bool:
+    """Switch on line editing, history (of this session: what is forgotten must not live on) and Tab."""
+    try:
+        import readline  # noqa: PLC0415 - not on every system
+    except ImportError:
+        return False
+    choices: list[str] = []
+
+    def complete(text: str, state: int) -> str | None:
+        if state == 0:
+            before = readline.get_line_buffer()[: readline.get_begidx()]
+            choices[:] = [choice + " " for choice in completions(session, before) if choice.startswith(text)]
+        return choices[state] if state < len(choices) else None
+
+    readline.set_completer_delims(" \t\n")
+    readline.set_completer(complete)
+    editline = "libedit" in (readline.__doc__ or "")
+    readline.parse_and_bind("bind ^I rl_complete" if editline else "tab: complete")
+    return True
+
+
+def completions(session: Session, before: str) -> list[str]:
+    """Return what may stand after the words typed before: a command, a key, a tag, an option."""
+    words = before.split()
+    if not words:
+        return sorted(COMMANDS)
+    if words[0] in ("recall", "peek", "forget", "store") and len(words) == 1:
+        return [shown_key(memory.key) for memory in session.engine.memories()]
+    if words[0] == "revive" and len(words) == 1:
+        return [shown_key(key) for key in session.engine.to_dict()["grace"]]
+    if words[0] == "list" and len(words) == 1:
+        return sorted({shown_key(tag) for memory in session.engine.memories() for tag in memory.tags})
+    if words[0] == "help" and len(words) == 1:
+        return sorted(COMMANDS)
+    return sorted(STORE_OPTIONS) if words[0] == "store" else []
+
+
+if __name__ == "__main__":
+    sys.exit(main())

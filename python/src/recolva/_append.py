@@ -1,0 +1,57 @@
+"""Appending to a store that others sweep."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING, Any
+
+from recolva import _staged as staged
+from recolva._json_syntax import RecordFault
+from recolva._locks import Deadline, open_locked
+from recolva._places import Path, locate
+from recolva._record_rules import check_object
+from recolva.errors import InvalidArgument, InvalidArgumentType
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+def append(path: Path, record: Mapping[str, Any] | bytes, *, lock_timeout: float = 10.0) -> None:
+    """Append one record to a store, as a line of its own; safe while others append or sweep.
+
+    A dict is written as JSON in one line; bytes are one line as it is, with or without
+    its newline. The file is created if it is missing. A last line that lacks its
+    newline gets one first. Which fields the object has is not checked.
+
+    Raises InvalidArgument for what is not one JSON object in one line, Refused if the
+    file stays locked for `lock_timeout` seconds.
+    """
+    line = _line(record)
+    flags, mode = os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o666  # less the umask, as any new file
+    file = open_locked(locate("store", path), flags, Deadline(lock_timeout), mode)
+    try:
+        joint = b"\n" if staged.ends_open(file, os.fstat(file).st_size) else b""
+        staged.write_all(file, joint + line)  # one write: a reader sees all of the line or nothing
+    finally:
+        os.close(file)
+
+
+def _line(record: Mapping[str, Any] | bytes) -> bytes:
+    if isinstance(record, (bytes, bytearray)):
+        line = bytes(record)
+        line = line[:-1] if line.endswith(b"\n") else line
+    elif isinstance(record, dict):
+        try:
+            line = json.dumps(record, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+        except (TypeError, ValueError, RecursionError) as error:
+            raise InvalidArgument(f"record must be JSON: {error}") from error
+    else:
+        raise InvalidArgumentType(f"record must be a dict or bytes, got {type(record).__name__}")
+    if b"\n" in line:
+        raise InvalidArgument("record must be one line, got several")
+    try:
+        check_object(line)
+    except RecordFault as fault:
+        raise InvalidArgument(f"record must be a JSON object in one line: {fault}") from None
+    return line + b"\n"

@@ -1,0 +1,279 @@
+"""Score, archive and delete records of JSONL files, safely.
+
+    >>> import os, tempfile
+    >>> store = os.path.join(tempfile.mkdtemp(), "memories.jsonl")
+    >>> append(store, {"id": "new", "last_accessed_ms": 87_400_000})
+    >>> append(store, {"id": "old", "last_accessed_ms": -85_400_000})
+    >>> for decision in scan_exponential_jsonl(
+    ...     store, now=87_400_000, half_life_millis=86_400_000, threshold=0.5
+    ... ):
+    ...     print(decision.id, decision.score, decision.prune)
+    new 1.0 False
+    old 0.25 True
+
+A record is one JSON object a line: `id`, `last_accessed_ms` and, for the power law,
+`importance`. All lines keep every byte. `scan` changes nothing, `archive` appends the
+pruned lines to a second file before they leave the first, `delete` drops them. All or
+nothing: on an error no file has changed.
+
+All six functions take the same further keywords:
+
+    audit             file that gets one line for each decision and one for the run
+    on_invalid        "fail": a line that is no record stops everything (default);
+                      "keep": it stays where it is, and is counted
+    time_unit         ms, s, us, ns or rfc3339; if not given, ms is assumed, and times
+                      that look like seconds are refused where records would go
+    id_field, time_field, importance_field
+                      names, or dotted paths, of the fields
+    lock_timeout      seconds to wait for another process that uses the files
+    progress          called with (bytes done, bytes in all) now and then
+    audit_mode, archive_mode
+                      "append" (default), or "replace" what the file held
+    max_line_bytes    longest line that is read, its line end not counted
+
+They return the decisions in the order of the file, each made when it is asked for; so
+the memory needed is that of the ids and ten bytes a record. Raised are InvalidArgument,
+InvalidRecord (with `.line`), Refused, NeedsRecovery, CommittedUncertain, and OSError as
+the system gives it.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any, Optional
+
+from recolva._append import append
+from recolva._arguments import INT64_MAX, choice, integer, number
+from recolva._audit import Policy
+from recolva._columns import Decisions
+from recolva._lines import MAX_LINE_BYTES
+from recolva._recovery import settle_all
+from recolva._sweep import Job, sweep
+from recolva._transaction import Files
+from recolva.decisions import Decision
+from recolva.errors import InvalidArgument, InvalidArgumentType
+from recolva.models import build_model
+from recolva.records import Layout
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from recolva._places import Path
+
+    Progress = Callable[[int, int], object]
+
+__all__ = [
+    "Decision",
+    "Decisions",
+    "append",
+    "archive_exponential_jsonl",
+    "archive_power_law_jsonl",
+    "delete_exponential_jsonl",
+    "delete_power_law_jsonl",
+    "recover",
+    "scan_exponential_jsonl",
+    "scan_power_law_jsonl",
+]
+
+LOCK_TIMEOUT = 10.0
+"""Seconds to wait for another process, unless the caller chose otherwise."""
+
+_LONGEST_WAIT = 10.0**9
+
+
+def scan_exponential_jsonl(
+    path: Path,
+    *,
+    now: int,
+    half_life_millis: int,
+    threshold: float,
+    audit: Optional[Path] = None,
+    on_invalid: str = "fail",
+    time_unit: Optional[str] = None,
+    id_field: str = "id",
+    time_field: str = "last_accessed_ms",
+    importance_field: str = "importance",
+    lock_timeout: float = LOCK_TIMEOUT,
+    progress: Optional[Progress] = None,
+    audit_mode: str = "append",
+    max_line_bytes: int = MAX_LINE_BYTES,
+) -> Decisions:
+    """Decide every record by the exponential model; change no file but the audit."""
+    return _run("dry-run", "exponential", **locals())
+
+
+def archive_exponential_jsonl(
+    input: Path,  # noqa: A002 - the documented name
+    archive: Path,
+    *,
+    now: int,
+    half_life_millis: int,
+    threshold: float,
+    audit: Optional[Path] = None,
+    on_invalid: str = "fail",
+    time_unit: Optional[str] = None,
+    id_field: str = "id",
+    time_field: str = "last_accessed_ms",
+    importance_field: str = "importance",
+    lock_timeout: float = LOCK_TIMEOUT,
+    progress: Optional[Progress] = None,
+    archive_mode: str = "append",
+    audit_mode: str = "append",
+    max_line_bytes: int = MAX_LINE_BYTES,
+) -> Decisions:
+    """Move the records that the exponential model prunes from `input` to the end of `archive`."""
+    return _run("archive", "exponential", **locals())
+
+
+def delete_exponential_jsonl(
+    input: Path,  # noqa: A002 - the documented name
+    *,
+    now: int,
+    half_life_millis: int,
+    threshold: float,
+    audit: Optional[Path] = None,
+    on_invalid: str = "fail",
+    time_unit: Optional[str] = None,
+    id_field: str = "id",
+    time_field: str = "last_accessed_ms",
+    importance_field: str = "importance",
+    lock_timeout: float = LOCK_TIMEOUT,
+    progress: Optional[Progress] = None,
+    audit_mode: str = "append",
+    max_line_bytes: int = MAX_LINE_BYTES,
+) -> Decisions:
+    """Drop the records that the exponential model prunes."""
+    return _run("delete", "exponential", **locals())
+
+
+def scan_power_law_jsonl(
+    path: Path,
+    *,
+    now: int,
+    scale_millis: int,
+    exponent: float,
+    threshold: float,
+    audit: Optional[Path] = None,
+    on_invalid: str = "fail",
+    time_unit: Optional[str] = None,
+    id_field: str = "id",
+    time_field: str = "last_accessed_ms",
+    importance_field: str = "importance",
+    lock_timeout: float = LOCK_TIMEOUT,
+    progress: Optional[Progress] = None,
+    audit_mode: str = "append",
+    max_line_bytes: int = MAX_LINE_BYTES,
+) -> Decisions:
+    """Decide every record by the power-law model; change no file but the audit."""
+    return _run("dry-run", "power-law", **locals())
+
+
+def archive_power_law_jsonl(
+    input: Path,  # noqa: A002 - the documented name
+    archive: Path,
+    *,
+    now: int,
+    scale_millis: int,
+    exponent: float,
+    threshold: float,
+    audit: Optional[Path] = None,
+    on_invalid: str = "fail",
+    time_unit: Optional[str] = None,
+    id_field: str = "id",
+    time_field: str = "last_accessed_ms",
+    importance_field: str = "importance",
+    lock_timeout: float = LOCK_TIMEOUT,
+    progress: Optional[Progress] = None,
+    archive_mode: str = "append",
+    audit_mode: str = "append",
+    max_line_bytes: int = MAX_LINE_BYTES,
+) -> Decisions:
+    """Move the records that the power-law model prunes from `input` to the end of `archive`."""
+    return _run("archive", "power-law", **locals())
+
+
+def delete_power_law_jsonl(
+    input: Path,  # noqa: A002 - the documented name
+    *,
+    now: int,
+    scale_millis: int,
+    exponent: float,
+    threshold: float,
+    audit: Optional[Path] = None,
+    on_invalid: str = "fail",
+    time_unit: Optional[str] = None,
+    id_field: str = "id",
+    time_field: str = "last_accessed_ms",
+    importance_field: str = "importance",
+    lock_timeout: float = LOCK_TIMEOUT,
+    progress: Optional[Progress] = None,
+    audit_mode: str = "append",
+    max_line_bytes: int = MAX_LINE_BYTES,
+) -> Decisions:
+    """Drop the records that the power-law model prunes."""
+    return _run("delete", "power-law", **locals())
+
+
+def recover(path: Path, *, lock_timeout: float = LOCK_TIMEOUT) -> bool:
+    """Settle what an interrupted sweep left beside a file; tell whether there was anything.
+
+    Every sweep does this by itself before it begins. Raises NeedsRecovery where only a
+    person or the `decay-sweep` program can tell what to do.
+    """
+    wait = number("lock_timeout", lock_timeout, 0, _LONGEST_WAIT)
+    return settle_all(_path("path", path), wait)
+
+
+def _run(mode: str, model: str, **given: Any) -> Decisions:
+    """Check every argument of a function, then sweep."""
+    source = "path" if mode == "dry-run" else "input"
+    own = {name: given[name] for name in ("half_life_millis", "scale_millis", "exponent") if name in given}
+    built = build_model(model, **own)
+    unit = given["time_unit"]
+    policy = Policy(
+        built,
+        number("threshold", given["threshold"], 0, 1),
+        Layout(
+            given["id_field"],
+            given["time_field"],
+            given["importance_field"],
+            "ms" if unit is None else unit,
+            built.needs_importance,
+        ),
+        choice("on_invalid", given["on_invalid"], ("fail", "keep")),
+    )
+    files = Files(
+        input=_path(source, given[source]),
+        archive=_path("archive", given["archive"]) if "archive" in given else None,
+        audit=None if given["audit"] is None else _path("audit", given["audit"]),
+        archive_mode=choice("archive_mode", given.get("archive_mode", "append"), ("append", "replace")),
+        audit_mode=choice("audit_mode", given["audit_mode"], ("append", "replace")),
+        mutate=mode != "dry-run",
+    )
+    job = Job(
+        mode,
+        files,
+        policy,
+        integer("now", given["now"]),
+        unit_given=unit is not None,
+        lock_timeout=number("lock_timeout", given["lock_timeout"], 0, _LONGEST_WAIT),
+        max_line_bytes=integer("max_line_bytes", given["max_line_bytes"], 1, INT64_MAX),
+        progress=_callable("progress", given["progress"]),
+    )
+    return sweep(job)
+
+
+def _callable(name: str, value: Any) -> Any:
+    if value is not None and not callable(value):
+        raise InvalidArgumentType(f"{name} must be callable, got {type(value).__name__}")
+    return value
+
+
+def _path(name: str, value: object) -> str:
+    """Return a path as a string."""
+    if not isinstance(value, (str, os.PathLike)):
+        raise InvalidArgumentType(f"{name} must be a path, got {type(value).__name__}")
+    path = os.fsdecode(value)
+    if not path or "\0" in path:
+        raise InvalidArgument(f"{name} must be a path, got {path!r}")
+    return path

@@ -1,0 +1,379 @@
+"""The file of an engine: what is refused and left alone, what it holds, how it is shared."""
+
+from __future__ import annotations
+
+import os
+import random
+import sqlite3
+import sys
+import threading
+from contextlib import closing
+
+import pytest
+
+from memoryhalflife import MemoryEngine
+from memoryhalflife._database import APPLICATION_ID
+from recolva.errors import Refused
+
+FORK = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+MANY_FORKS = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+
+
+@pytest.fixture
+def path(tmp_path):
+    """Return the path of a file that does not exist yet, alone in its directory."""
+    return tmp_path / "agent.db"
+
+
+def filled(path, count=200, **arguments):
+    """Make a file with count memories and close it."""
+    with MemoryEngine.open(path, synchronous="OFF", **arguments) as engine, engine.batch():
+        for i in range(count):
+            engine.store(f"key-{i}", {"text": f"content {i} " * 5})
+        engine.tick(3)
+    return path
+
+
+def contents(folder):
+    return {entry.name: entry.read_bytes() for entry in folder.iterdir()}
+
+
+def assert_refused(path, text):
+    """Opening is refused with a text that names file and reason, and leaves everything as it was."""
+    before = contents(path.parent)
+    with pytest.raises(Refused) as caught:
+        MemoryEngine.open(path)
+    assert str(path) in str(caught.value)
+    assert text in str(caught.value)
+    assert contents(path.parent) == before
+
+
+def test_everything_is_there_after_reopening(path):
+    """Memories, clock, counters and settings come back from the file."""
+    with MemoryEngine.open(path, default_half_life=7, default_threshold=0.3, grace_ticks=2) as engine:
+        engine.store("a", {"x": [1, 2.5, None]}, tags=["t"])
+        engine.store("b", 1, half_life=1)
+        engine.store("c", 1)
+        engine.forget("c")
+        engine.tick(3)
+        state = engine.to_dict()
+        assert sorted(state["grace"]) == ["b"]
+    with MemoryEngine.open(path) as engine:
+        assert engine.to_dict() == state
+        assert engine.revive("b").key == "b"
+
+
+def test_closing_leaves_one_file(path):
+    """No journal, log or shared memory stays beside a closed file."""
+    filled(path)
+    assert [entry.name for entry in path.parent.iterdir()] == ["agent.db"]
+
+
+def test_what_was_forgotten_is_not_in_the_file(path):
+    """After closing, no byte of a forgotten or expired memory is left on the disk."""
+    with MemoryEngine.open(path, grace_ticks=1) as engine:
+        for i in range(50):
+            engine.store(f"forgotten-key-{i}", f"first secret {i} " * 20)
+            engine.store(f"expired-key-{i}", f"second secret {i} " * 20, half_life=1)
+        engine.store("kept", "kept content")
+        engine.tick(5)
+        for i in range(50):
+            engine.forget(f"forgotten-key-{i}")
+    data = path.read_bytes()
+    assert b"kept content" in data
+    assert b"secret" not in data
+    assert b"forgotten-key" not in data
+    assert b"expired-key" not in data
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        ({"default_half_life": 11}, "default_half_life must be 7 as in "),
+        ({"default_threshold": 0.2}, "default_threshold must be 0.1 as in "),
+        ({"grace_ticks": 1}, "grace_ticks must be 0 as in "),
+    ],
+)
+def test_other_settings_than_the_files_are_an_error(path, arguments, text):
+    """Settings given at opening must be those that the file was made with."""
+    filled(path, default_half_life=7)
+    before = contents(path.parent)
+    with pytest.raises(ValueError, match="as in") as caught:
+        MemoryEngine.open(path, **arguments)
+    assert str(caught.value).startswith(text)
+    assert contents(path.parent) == before
+    MemoryEngine.open(path, default_half_life=7, default_threshold=0.1, grace_ticks=0).close()
+
+
+def test_text_is_refused(path):
+    """A file that is no database stays as it is."""
+    path.write_text("# my notes\n" * 100)
+    assert_refused(path, "is not a database of memories")
+
+
+def test_a_short_file_is_refused(path):
+    """A file too short for a header stays as it is."""
+    path.write_bytes(b"SQLite format 3\0")
+    assert_refused(path, "is not a database of memories")
+
+
+def test_a_foreign_database_is_refused(path):
+    """Another program's database stays as it is."""
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TABLE memory (x)")
+        connection.commit()
+    assert_refused(path, "is a database of another program (application id 0)")
+
+
+def test_a_newer_file_is_refused(path):
+    """A layout of the future stays as it is."""
+    with closing(sqlite3.connect(filled(path))) as connection:
+        connection.execute("PRAGMA user_version = 2")
+    assert_refused(path, "was written by a newer version of this program (layout 2, known up to 1)")
+
+
+def test_a_file_without_tables_is_refused(path):
+    """A database that only claims to be ours is called damaged."""
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        connection.execute("PRAGMA user_version = 1")
+        connection.execute("CREATE TABLE other (x)")
+        connection.commit()
+    assert_refused(path, "is damaged")
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_damaged_file_is_refused(path, seed):
+    """Pages overwritten with noise, or cut off, are found at opening; the file stays as it is."""
+    rng = random.Random(seed)
+    data = bytearray(filled(path).read_bytes())
+    page = 4096 * rng.randrange(1, len(data) // 4096)
+    if seed % 3 == 2:
+        del data[page:]
+    else:
+        data[page : page + 4096] = rng.randbytes(4096) if seed % 3 else bytes(4096)
+    path.write_bytes(data)
+    assert_refused(path, "is damaged")
+
+
+def test_a_damaged_file_with_a_log_is_refused(path):
+    """Beside a log that a crash left behind, a damaged file and its log stay as they are."""
+    filled(path)
+    with MemoryEngine.open(path) as engine:
+        engine.store("in the log", 1)
+        copies = contents(path.parent)
+    log, data = copies["agent.db-wal"], bytearray(copies["agent.db"])
+    logged = {int.from_bytes(log[start : start + 4], "big") for start in range(32, len(log), 24 + 4096)}
+    page = max(set(range(1, len(data) // 4096 + 1)) - logged)
+    data[4096 * (page - 1) : 4096 * page] = bytes(4096)
+    folder = path.parent / "crashed"
+    folder.mkdir()
+    (folder / "agent.db").write_bytes(data)
+    (folder / "agent.db-wal").write_bytes(copies["agent.db-wal"])
+    with pytest.raises(Refused, match="is damaged"):
+        MemoryEngine.open(folder / "agent.db")
+    assert (folder / "agent.db").read_bytes() == data
+    assert (folder / "agent.db-wal").read_bytes() == copies["agent.db-wal"]
+
+
+@pytest.mark.parametrize("cut", [False, True])
+def test_a_log_left_by_a_crash_is_used(path, cut):
+    """What only the log holds is there after the crash, also after one while it was moved."""
+    with MemoryEngine.open(path) as engine:
+        engine.store("in the log", 1)
+        for i in range(200):
+            engine.store(f"key-{i}", "x" * 100)
+        copies = contents(path.parent)
+    folder = path.parent / "crashed"
+    folder.mkdir()
+    for name in ("agent.db", "agent.db-wal"):
+        (folder / name).write_bytes(copies[name])
+    if cut:  # in the middle of moving the log into the file: the first page says that it is longer
+        log = copies["agent.db-wal"]
+        frames = [log[start : start + 24 + 4096] for start in range(32, len(log), 24 + 4096)]
+        first = [frame[24:] for frame in frames if frame[:4] == b"\0\0\0\1"][-1]
+        assert int.from_bytes(first[28:32], "big") > len(copies["agent.db"]) // 4096
+        (folder / "agent.db").write_bytes(first + copies["agent.db"][4096:])
+    with MemoryEngine.open(folder / "agent.db") as engine:
+        assert engine.peek("in the log").content == 1
+
+
+@pytest.mark.parametrize("pages", [1, 3, 6])
+def test_a_file_whose_making_was_cut_short_is_made_anew(path, pages):
+    """A journal from the first transaction takes back what was written of it."""
+    filled(path, count=0)
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("PRAGMA journal_mode = DELETE")
+        data = path.read_bytes()
+    with closing(sqlite3.connect(path.with_name("other.db"), isolation_level=None)) as connection:
+        connection.execute("BEGIN EXCLUSIVE")
+        connection.execute("CREATE TABLE t (x)")
+        connection.execute("PRAGMA cache_size = 0")
+        connection.execute("INSERT INTO t VALUES (zeroblob(100000))")  # more than the cache: it is written
+        journal = path.with_name("other.db-journal").read_bytes()
+        connection.execute("ROLLBACK")
+    path.write_bytes(data[: 4096 * pages])
+    path.with_name("agent.db-journal").write_bytes(journal)
+    with MemoryEngine.open(path, default_half_life=3) as engine:
+        assert engine.store("a", 1).half_life == 3
+    with MemoryEngine.open(path) as engine:
+        assert engine.peek("a").half_life == 3
+
+
+def test_an_empty_file_is_a_new_one(path):
+    """A file of no bytes, as mkstemp makes it, becomes an engine."""
+    path.touch()
+    with MemoryEngine.open(path, default_half_life=3) as engine:
+        engine.store("a", 1)
+    with MemoryEngine.open(path) as engine:
+        assert engine.peek("a").half_life == 3
+
+
+def test_other_things_than_files_are_refused(path, tmp_path):
+    """A directory, a missing directory, no name at all: each has its own words."""
+    with pytest.raises(Refused, match="is not a regular file"):
+        MemoryEngine.open(tmp_path)
+    with pytest.raises(FileNotFoundError, match="is not a directory"):
+        MemoryEngine.open(tmp_path / "missing" / "agent.db")
+    for name in ("", ":memory:"):
+        with pytest.raises(ValueError, match="path must name a file"):
+            MemoryEngine.open(name)
+    with pytest.raises(ValueError, match="synchronous must be FULL, NORMAL or OFF, got 'EXTRA'"):
+        MemoryEngine.open(path, synchronous="EXTRA")
+    assert not path.exists()
+
+
+def test_odd_file_names_are_kept(tmp_path):
+    """Names that mean something in a URI name files all the same."""
+    for name in ("a?mode=ro.db", "b#c.db", "100%25.db", "d e.db", "ü.db"):
+        MemoryEngine.open(tmp_path / name).close()
+        assert (tmp_path / name).is_file()
+        MemoryEngine.open(str(tmp_path / name)).close()
+    assert len(list(tmp_path.iterdir())) == 5
+
+
+def test_a_busy_file_is_refused_in_time(path):
+    """When another connection writes for longer than the timeout, the text says so."""
+    with MemoryEngine.open(path) as one, MemoryEngine.open(path, timeout=0.05) as other:
+        with one.batch(), pytest.raises(Refused, match=r"is busy: other processes used it for 0\.05 s"):
+            other.store("a", 1)
+        assert other.store("a", 1).key == "a"
+        assert one.peek("a").key == "a"
+
+
+def test_two_engines_of_one_file_see_each_other(path):
+    """Two connections share clock, memories and counters."""
+    with MemoryEngine.open(path) as one, MemoryEngine.open(path) as two:
+        one.store("a", 1)
+        assert two.recall("a").access_count == 1
+        assert one.recall("a").access_count == 2
+        two.tick(5)
+        assert one.now == 5
+        assert one.tick(28) == []
+        assert two.tick(5) == [("a", 34)]
+        assert one.peek("a") is None
+
+
+def test_a_full_disk_is_an_oserror(path):
+    """When SQLite can't write, the operation fails as a whole and the engine goes on."""
+    with MemoryEngine.open(path) as engine:
+        engine.store("a", "old")
+        pages = engine._store._connection.execute("PRAGMA page_count").fetchone()[0]
+        engine._store._connection.execute(f"PRAGMA max_page_count = {pages + 2}")
+        with pytest.raises(OSError, match="is full"):
+            engine.store("a", "x" * 100_000)
+        with pytest.raises(OSError, match="is full"), engine.batch():  # noqa: PT012 - all of it is undone
+            engine.store("b", 1)
+            engine.store("a", "x" * 100_000)
+        assert engine.peek("a").content == "old"
+        assert engine.peek("b") is None
+        assert engine.recall("a").access_count == 1
+
+
+@FORK
+def test_the_file_can_be_used_after_a_fork(path):
+    """Parent and child go on with the same file, and both see what both did."""
+    with MemoryEngine.open(path) as engine:
+        engine.store("a", 1)
+        child = os.fork()
+        if child == 0:
+            good = engine.recall("a").access_count == 1
+            engine.close()
+            os._exit(0 if good else 1)
+        assert os.waitpid(child, 0)[1] == 0
+        assert engine.recall("a").access_count == 2
+
+
+@FORK
+def test_a_batch_is_not_inherited(path):
+    """A child that was forked inside a batch is told so; the batch goes on in the parent."""
+    with MemoryEngine.open(path) as engine:
+        with engine.batch():
+            engine.store("a", 1)
+            child = os.fork()
+            if child == 0:
+                try:
+                    engine.recall("a")
+                except Refused as error:
+                    os._exit(0 if "was in use when this process was forked" in str(error) else 2)
+                os._exit(1)
+            assert os.waitpid(child, 0)[1] == 0
+            engine.store("b", 1)
+        assert len(engine.memories()) == 2
+
+
+@FORK
+@MANY_FORKS
+def test_forks_beside_threads_do_not_hang(path):
+    """A fork waits until no thread is inside an engine, so the child finds no lock held."""
+    engines = [MemoryEngine(), MemoryEngine.open(path, synchronous="OFF")]
+    stop = threading.Event()
+
+    def work(engine):
+        while not stop.is_set():
+            engine.store("a", 1)
+            engine.recall("a")
+
+    threads = [threading.Thread(target=work, args=(engine,)) for engine in engines]
+    for thread in threads:
+        thread.start()
+    try:
+        for _ in range(10):
+            child = os.fork()
+            if child == 0:
+                for engine in engines:
+                    engine.store("b", 1)
+                    engine.tick(0)
+                os._exit(0)
+            assert os.waitpid(child, 0)[1] == 0
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join()
+    for engine in engines:
+        assert engine.peek("b" if engine is engines[1] else "a") is not None
+        engine.close()
+
+
+def test_dumps_move_between_memory_and_file(path):
+    """from_dict puts a dump into a new file, and never over an old one."""
+    engine = MemoryEngine(default_half_life=4, grace_ticks=8)
+    engine.store("a", {"b": 1})
+    engine.store("c", 1, half_life=1)
+    engine.tick(4)
+    state = engine.to_dict()
+    with MemoryEngine.from_dict(state, path=path) as kept:
+        assert kept.to_dict() == state
+    with pytest.raises(ValueError, match="path must be a new file"):
+        MemoryEngine.from_dict(state, path=path)
+    with MemoryEngine.open(path) as kept:
+        assert MemoryEngine.from_dict(kept.to_dict()).to_dict() == state
+        assert "agent.db" in repr(kept)
+
+
+@pytest.mark.skipif(sys.platform == "win32" or not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root reads all")
+def test_an_unreadable_file_is_an_oserror(path):
+    """Without permission, opening fails as the operating system says."""
+    filled(path).chmod(0)
+    with pytest.raises(OSError, match="unable to open"):
+        MemoryEngine.open(path)
