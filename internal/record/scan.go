@@ -199,33 +199,28 @@ func scanRFC3339(line []byte, i int) (millis int64, end int) {
 
 // scanFraction reads a number in [0, 1].
 func scanFraction(line []byte, i int) (x float64, end int) {
-	end = numberEnd(line, i)
-	if end < 0 || line[i] == '-' {
-		return 0, -1
-	}
-	literal := line[i:end]
-	if len(literal) <= 17 && len(literal) > 2 && literal[1] == '.' {
-		// d.ddd with at most 15 decimals: digits and power of ten are exact doubles, so their quotient is the nearest.
-		if n, stop := scanDigits(line, i+2); stop == end {
-			n += uint64(literal[0]-'0') * powersOfTen[len(literal)-2]
-			x = float64(n) / float64(powersOfTen[len(literal)-2])
-			if x > 1 {
-				return 0, -1
-			}
-			return x, end
+	if byteAt(line, i) == '0' && byteAt(line, i+1) == '.' {
+		var n uint64
+		n, end = scanDigits(line, i+2)
+		decimals := end - (i + 2)
+		// Below 2^53 and up to 10^22, integers and powers of ten are exact doubles: their quotient is the nearest.
+		if 1 <= decimals && decimals < len(tenTo) && byteAt(line, end)|0x20 != 'e' {
+			return float64(int64(n)) / tenTo[decimals], end
 		}
 	}
-	if len(literal) > 32 { // string(literal) would allocate
+	end = numberEnd(line, i)
+	if end < 0 || line[i] == '-' || end-i > 32 { // a longer string would be allocated
 		return 0, -1
 	}
-	x, err := strconv.ParseFloat(string(literal), 64)
+	x, err := strconv.ParseFloat(string(line[i:end]), 64)
 	if err != nil || x > 1 {
 		return 0, -1
 	}
 	return x, end
 }
 
-var powersOfTen = [...]uint64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15}
+// tenTo has the powers of ten for as many decimals as surely make an integer below 2^53.
+var tenTo = [...]float64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15}
 
 // valueEnd checks the value that starts at i, inside so many open brackets, and returns where it ends.
 func valueEnd(line []byte, i int, depth uint) int {
@@ -355,7 +350,6 @@ const (
 	lanes     = 0x0101010101010101
 	highBits  = 0x80 * lanes
 	quotes    = '"' * lanes
-	slashes   = '\\' * lanes
 	spaces    = ' ' * lanes
 	zeros     = '0' * lanes
 	belowHigh = (0x80 - 10) * lanes
@@ -364,12 +358,13 @@ const (
 // stringEnd checks the string whose content starts at i and returns the index of its closing quote.
 func stringEnd(line []byte, i int) (end int, escaped bool) {
 	for {
-		// Skip plain characters. In each lane the high bit is set by a quote, a backslash, a control character
-		// (each makes its difference borrow) or a byte beyond ASCII; a borrow disturbs only higher lanes, so the
-		// first lane found is right.
-		for i >= 0 && i <= len(line)-8 {
+		// Skip plain characters. In each lane the high bit is set by a quote (now 0, it borrows), a backslash (now
+		// 0x7E), a control character (it borrows), a byte beyond ASCII, and by ']' (now 0x7F), which does no harm.
+		// Only such lanes borrow or carry, which disturbs higher lanes alone: the first lane found is right.
+		for i >= 0 && i <= len(line)-8 { // both bounds written out spare the check of line[i:]
 			w := binary.LittleEndian.Uint64(line[i:])
-			special := (((w ^ quotes) - lanes) | ((w ^ slashes) - lanes) | (w - spaces) | w) & highBits
+			x := w ^ quotes
+			special := ((x - lanes) | (x + 2*lanes) | (w - spaces)) & highBits
 			if special != 0 {
 				i += bits.TrailingZeros64(special) / 8
 				break
@@ -381,9 +376,9 @@ func stringEnd(line []byte, i int) (end int, escaped bool) {
 			return i, escaped
 		case c == '\\':
 			escaped = true
-			if shortEscapes[byteAt(line, i+1)] != 0 {
+			if c = byteAt(line, i+1); shortEscapes[c] != 0 {
 				i += 2
-			} else if i = escapeEnd(line, i); i < 0 {
+			} else if i = unicodeEscapeEnd(line, i); i < 0 {
 				return -1, false
 			}
 		case c < ' ': // or the end of the line
@@ -398,13 +393,9 @@ func stringEnd(line []byte, i int) (end int, escaped bool) {
 	}
 }
 
-// escapeEnd checks the escape that starts at i.
-func escapeEnd(line []byte, i int) int {
-	c := byteAt(line, i+1)
-	if shortEscapes[c] != 0 {
-		return i + 2
-	}
-	if c != 'u' || i+6 > len(line) {
+// unicodeEscapeEnd checks that a \u escape starts at i.
+func unicodeEscapeEnd(line []byte, i int) int {
+	if i+6 > len(line) || line[i+1] != 'u' {
 		return -1
 	}
 	if d := line[i+2 : i+6]; isHex[d[0]]&isHex[d[1]]&isHex[d[2]]&isHex[d[3]] == 0 {
@@ -412,6 +403,14 @@ func escapeEnd(line []byte, i int) int {
 	}
 	return i + 6
 }
+
+// isHex is 1 for hexadecimal digits.
+var isHex = func() (table [256]byte) {
+	for _, c := range "0123456789abcdefABCDEF" {
+		table[c] = 1
+	}
+	return table
+}()
 
 // nonASCIIEnd checks the run of characters beyond ASCII that starts at i.
 func nonASCIIEnd(line []byte, i int) int {
@@ -453,8 +452,9 @@ func numberEnd(line []byte, i int) int {
 		i++
 	}
 	start := i
-	i = digitsEnd(line, i)
-	if i == start || i > start+1 && line[start] == '0' {
+	if byteAt(line, i) == '0' {
+		i++ // a digit may follow, but no value ends before a digit: what comes next in the line is checked anyway
+	} else if i = digitsEnd(line, i); i == start {
 		return -1
 	}
 	c := byteAt(line, i)
@@ -481,11 +481,10 @@ func numberEnd(line []byte, i int) int {
 // digitsEnd returns the index of the first byte from i on that is no digit.
 func digitsEnd(line []byte, i int) int {
 	for i >= 0 && i <= len(line)-8 {
-		n := digitRun(binary.LittleEndian.Uint64(line[i:]))
-		i += n
-		if n < 8 {
-			return i
+		if other := nonDigits(binary.LittleEndian.Uint64(line[i:])); other != 0 {
+			return i + bits.TrailingZeros64(other)/8
 		}
+		i += 8
 	}
 	for i < len(line) && line[i]-'0' <= 9 {
 		i++
@@ -493,25 +492,22 @@ func digitsEnd(line []byte, i int) int {
 	return i
 }
 
-// digitRun returns how many bytes of a word are digits before the first that is none.
-func digitRun(w uint64) int {
+// nonDigits sets the high bit of lanes that are no digit; the first one is right, as in stringEnd.
+func nonDigits(w uint64) uint64 {
 	w ^= zeros // digits become 0 to 9, everything else 10 or more
-	return bits.TrailingZeros64((w+belowHigh|w)&highBits) / 8
+	return (w + belowHigh | w) & highBits
 }
 
 // scanDigits reads digits from i on; of a number above 2^64 only the end is right.
 func scanDigits(line []byte, i int) (n uint64, end int) {
 	for i >= 0 && i <= len(line)-8 {
 		w := binary.LittleEndian.Uint64(line[i:])
-		run := digitRun(w)
-		if run == 0 {
-			return n, i
+		if other := nonDigits(w); other != 0 {
+			run := bits.TrailingZeros64(other) / 8 // at most 7; the shifts put zeros in front of so many digits
+			return n*powersOfTen[run&7] + eightDigits(w<<8<<uint(56-8*run)), i + run
 		}
-		n = n*powersOfTen[run] + eightDigits(w<<(64-8*run))
-		i += run
-		if run < 8 {
-			return n, i
-		}
+		n = n*1e8 + eightDigits(w)
+		i += 8
 	}
 	for i < len(line) && line[i]-'0' <= 9 {
 		n = n*10 + uint64(line[i]-'0')
@@ -519,6 +515,8 @@ func scanDigits(line []byte, i int) (n uint64, end int) {
 	}
 	return n, i
 }
+
+var powersOfTen = [8]uint64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7}
 
 // eightDigits returns the number that eight digits make; a zero byte counts as a zero. Neighbours are joined to
 // pairs, pairs to fours, fours to eight, by three multiplications.
@@ -543,10 +541,3 @@ func space(line []byte, i int) int {
 	}
 	return skipSpace(line, i)
 }
-
-var isHex = func() (table [256]byte) {
-	for _, c := range "0123456789abcdefABCDEF" {
-		table[c] = 1
-	}
-	return table
-}()
