@@ -81,7 +81,7 @@ def place(source: Path, target: Path) -> None:
     try:
         shutil.copyfile(source, name)
         os.chmod(name, 0o755)  # noqa: PTH101, S103  a library and a program are executable
-        os.replace(name, target)  # noqa: PTH105  one idiom for the three calls
+        os.replace(name, target)
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise

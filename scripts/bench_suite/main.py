@@ -123,6 +123,7 @@ def main() -> int:
         print()
         return 0
     print(f"{machine}; medians of {arguments.rounds} interleaved rounds after one to warm up")
+    print("memory figures below that of this process itself are not seen")
     print_costs(costs)
     print_figures(figures)
     return 0

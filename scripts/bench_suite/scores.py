@@ -29,7 +29,7 @@ def go_scores(box: Toolbox) -> Callable[[], Figures]:
 
 def python_task(*task: str, **settings: str) -> Callable[[], Figures]:
     """Return a measurement that ours.py makes of itself."""
-    command = [venv_python(VENV), Path(__file__).with_name("ours.py"), *task]
+    command: list[str | Path] = [venv_python(VENV), Path(__file__).with_name("ours.py"), *task]
 
     def measure() -> Figures:
         figures: Figures = json.loads(run(command, environment=settings or None))

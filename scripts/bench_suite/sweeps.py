@@ -40,7 +40,7 @@ def dry_runs(program: Path, store: Path) -> list[Contestant]:
     tools = [tool for tool in ("duckdb", "polars", "orjson", "json") if importable(tool)]
     python, script = venv_python(VENV), HERE / "field.py"
     contestants += [Contestant(tool, [python, script, tool, store, cutoff]) for tool in tools]
-    quietly = ["/bin/sh", "-c", 'exec "$@" >/dev/null', "-"]
+    quietly: list[str | Path] = ["/bin/sh", "-c", 'exec "$@" >/dev/null', "-"]
     contestants += [Contestant(" ".join(words), [*quietly, *words, store]) for words in (["wc", "-l"], ["cat"])]
     return contestants
 
@@ -62,7 +62,7 @@ def mutations(program: Path, store: Path) -> list[Contestant]:
     ]
     scanner = simdjson_scanner()
     if scanner:
-        command = [scanner, copy, str(stores.CUTOFF_MS), WORK / "kept.jsonl"]
+        command: list[str | Path] = [scanner, copy, str(stores.CUTOFF_MS), WORK / "kept.jsonl"]
         contestants.append(Contestant("simdjson delete, C++", command, prepare))
     return contestants
 
@@ -70,7 +70,14 @@ def mutations(program: Path, store: Path) -> list[Contestant]:
 def python_scans(store: Path) -> list[Contestant]:
     """Return the documented Python scan, native and pure, beside the loop that one would write."""
     python, cutoff = venv_python(VENV), str(stores.CUTOFF_MS)
-    command = [python, HERE / "ours.py", "scan", store, str(stores.HALF_LIFE_MS), str(stores.THRESHOLD)]
+    command: list[str | Path] = [
+        python,
+        HERE / "ours.py",
+        "scan",
+        store,
+        str(stores.HALF_LIFE_MS),
+        str(stores.THRESHOLD),
+    ]
     contestants = [
         Contestant("scan_exponential_jsonl", command, environment={"RECOLVA_NATIVE": "1"}),
         Contestant("scan_exponential_jsonl, pure", command, environment={"RECOLVA_NATIVE": "0"}),
@@ -95,7 +102,7 @@ def check_agreement(costs: Mapping[str, Cost]) -> None:
 
 def importable(name: str) -> bool:
     """Tell whether the benchmark's environment has a package."""
-    command = [venv_python(VENV), "-c", f"import {name}"]
+    command: list[str | Path] = [venv_python(VENV), "-c", f"import {name}"]
     return subprocess.run(command, capture_output=True, check=False).returncode == 0
 
 

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from toolbox import Toolbox
 
 VENV = PYTHON_ROOT / ".venv"  # uv's own, which `uv run` uses
-LINTED = (".", "../scripts")  # what the linters look at, seen from python/
+
+# What ruff looks at, seen from python/, and by whose rules: no other file may stand in above the checkout.
+RUFF = ("--config", "pyproject.toml", ".", "../scripts")
 
 
 def uv_environment(box: Toolbox) -> dict[str, str]:
@@ -66,13 +68,13 @@ def mypy(box: Toolbox) -> str:
 
 def ruff_check(box: Toolbox) -> str:
     """Check the style."""
-    module(box, "ruff", "check", "--quiet", *LINTED)
+    module(box, "ruff", "check", "--quiet", *RUFF)
     return ""
 
 
 def ruff_format(box: Toolbox) -> str:
     """Check the layout."""
-    module(box, "ruff", "format", "--check", *LINTED)
+    module(box, "ruff", "format", "--check", *RUFF)
     return ""
 
 

@@ -21,9 +21,10 @@ def main() -> None:
     started = time.perf_counter()
     decisions = function(*files, **keywords)
     seconds = time.perf_counter() - started
+    backend = recolva.backend()
     report = {
         "seconds": seconds,
-        "backend": str(recolva.backend()),
+        "backend": backend.name if backend.name == "native" else str(backend),
         "decisions": [(decision.id, decision.score, decision.prune) for decision in decisions],
     }
     json.dump(report, sys.stdout)

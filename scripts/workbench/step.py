@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from toolbox import Toolbox
 
 
-class Skipped(Exception):  # noqa: N818  an outcome, not an error
+class Skipped(Exception):
     """The step can't run on this machine; the text says what it lacks."""
 
 
