@@ -258,6 +258,7 @@ func TestScanDecides(t *testing.T) {
 		{Layout{NeedImportance: true}, `{"id":"x","last_accessed_ms":0,"importance":0.12345678901234567}`},
 		{Layout{Unit: Seconds}, `{"id":"x","last_accessed_ms":1790000000.123456}`},
 		{Layout{Unit: Micros}, `{"id":"x","last_accessed_ms":1790000000123456}`},
+		{Layout{Unit: Nanos}, `{"id":"x","last_accessed_ms":1790000000123456789}`},
 		{Layout{Unit: Nanos}, `{"id":"x","last_accessed_ms":-1}`},
 		{Layout{Unit: RFC3339}, `{"id":"x","last_accessed_ms":"2026-01-02T03:04:05.678+02:00"}`},
 		{Layout{IDField: "meta.id", TimeField: "meta.t.at"}, `{"a":1,"meta":{"b":{"id":1},"t":{"at":5,"c":[]},"id":"x"},"id":2}`},

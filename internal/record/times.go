@@ -166,7 +166,7 @@ func daysIn(year, month int64) int64 {
 // floorDiv divides rounding down; the year before 0000-03-01 is -1.
 func floorDiv(a, b int64) int64 {
 	if a < 0 {
-		return -((b - 1 - a) / b)
+		return -1 - (-1-a)/b // no step of which can overflow
 	}
 	return a / b
 }
