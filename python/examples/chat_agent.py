@@ -4,7 +4,6 @@ Run ``python chat_agent.py [agent.db]`` and tell it "my NAME is VALUE", ask it "
 What it is asked for stays fresh; what nobody asks for fades, and after 17 turns it is gone.
 """
 
-
 import re
 import sys
 

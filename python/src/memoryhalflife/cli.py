@@ -1,7 +1,5 @@
 """The program `memory-half-life`: a REPL on a terminal, and a reader of commands in a pipe."""
 
-
-
 from __future__ import annotations
 
 import argparse

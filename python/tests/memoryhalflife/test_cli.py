@@ -24,7 +24,7 @@ COMMAND = [sys.executable, "-m", "memoryhalflife.cli"]
 
 def consoles():
     """Return the console sessions that the guide shows."""
-    return re.findall(r"```console\n(.*?)```", GUIDE.read_text(encoding="utf-8"), re.DOTALL)
+    return re.findall(r"```console \w+\n(.*?)```", GUIDE.read_text(encoding="utf-8"), re.DOTALL)
 
 
 def environment(**changes):
