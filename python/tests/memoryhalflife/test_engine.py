@@ -521,7 +521,7 @@ def test_a_memory_is_a_frozen_value(new_engine):
         memory.key = "other"
     engine.recall("k")
     assert memory.access_count == 0
-    assert pickle.loads(pickle.dumps(memory)) == memory  # noqa: S301 - our own bytes
+    assert pickle.loads(pickle.dumps(memory)) == memory
 
 
 def test_repr_names_the_settings(new_engine):
