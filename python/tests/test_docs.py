@@ -126,9 +126,9 @@ def test_the_demonstration_in_the_readme_is_what_the_demo_computes(monkeypatch: 
     for folder in (ROOT / "scripts", ROOT / "scripts" / "workbench"):
         monkeypatch.syspath_prepend(str(folder))
     import histogram
-    from recolva.jsonl import scan_power_law_jsonl
 
     import make_example_store
+    from recolva.jsonl import scan_power_law_jsonl
 
     store = tmp_path / "memories.jsonl"
     make_example_store.write_store(store)
