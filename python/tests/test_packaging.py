@@ -294,6 +294,19 @@ def test_an_sdist_builds_a_native_wheel_with_both_parts(checkout: Path, tmp_path
 
 @pytest.mark.slow
 @needs_compilers
+def test_two_builds_in_two_folders_are_the_same_bytes(checkout: Path, tmp_path: Path):
+    """Nobody needs to trust a released wheel: anyone can build it again."""
+    first = build(checkout, "wheel", RECOLVA_BUILD_NATIVE="1")
+    elsewhere = tmp_path / "another place" / "checkout"
+    shutil.copytree(checkout.parent, elsewhere)
+    shutil.rmtree(elsewhere / "out")
+    second = build(elsewhere / "python", "wheel", RECOLVA_BUILD_NATIVE="1")
+    assert second.name == first.name
+    assert second.read_bytes() == first.read_bytes()
+
+
+@pytest.mark.slow
+@needs_compilers
 @pytest.mark.skipif(sys.platform != "linux", reason="auditwheel judges Linux wheels")
 def test_auditwheel_agrees_with_the_tag(checkout: Path):
     """An independent reader of ELF files finds our tag neither too wide nor, above the oldest glibc, too narrow."""

@@ -22,7 +22,7 @@ Figures = dict[str, float]
 def go_scores(box: Toolbox) -> Callable[[], Figures]:
     """Return a measurement of one score in Go, in nanoseconds."""
     program = TOOLS / "bench" / "goscore"
-    assert box.go is not None  # noqa: S101  main has seen to it
+    assert box.go is not None
     run([box.go.go, "build", "-o", program, "./scripts/bench_suite/goscore"], environment=box.environment, folder=ROOT)
     return lambda: {name: float(figure) for name, figure in (line.split() for line in run([program]).splitlines())}
 

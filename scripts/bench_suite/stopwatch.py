@@ -44,7 +44,7 @@ def measure(contestant: Contestant) -> Cost:
     with subprocess.Popen(
         words, env=contestant.environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
     ) as process:
-        assert process.stdout is not None  # noqa: S101  a pipe was asked for
+        assert process.stdout is not None
         printed = process.stdout.read().decode("utf-8", "replace").strip()
         _, status, usage = os.wait4(process.pid, 0)
         wall = time.perf_counter() - started

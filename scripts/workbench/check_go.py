@@ -22,7 +22,7 @@ SYSTEMS = ("linux", "darwin", "windows")
 def go(box: Toolbox, *arguments: str, **settings: str) -> str:
     """Run the Go command of the toolbox."""
     need_go(box)
-    assert box.go is not None  # noqa: S101  need_go has seen to it; this tells mypy
+    assert box.go is not None
     return run([box.go.go, *arguments], environment={**box.environment, **settings})
 
 
@@ -47,7 +47,7 @@ def vet(box: Toolbox) -> str:
     """Vet the code as each operating system compiles it; cgo code as this one does."""
     need_compilers(box)
     go(box, "vet", "./...")
-    assert box.go is not None  # noqa: S101  need_compilers has seen to it
+    assert box.go is not None
     for system in SYSTEMS:
         if system != box.go.system:
             go(box, "vet", "./...", GOOS=system, CGO_ENABLED="0")

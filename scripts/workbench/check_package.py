@@ -27,7 +27,7 @@ TRY_PACKAGE = """
 import recolva, recolva.jsonl, memoryhalflife
 from importlib.metadata import version
 assert recolva.exponential_score(last_accessed=1_000_000, now=87_400_000, half_life_millis=86_400_000) == 0.5
-print(version("recolva"), recolva.backend())
+print(version("recolva"), recolva.backend().name)
 """
 
 
@@ -35,7 +35,8 @@ def wheel_and_sdist(box: Toolbox) -> str:
     """Build the sdist, and from it the wheel, as `uv build` does; install each into a fresh environment and use it."""
     with tempfile.TemporaryDirectory(prefix="recolva-") as scratch:
         folder = Path(scratch)
-        run_uv(box, "build", "--quiet", "--out-dir", folder / "sdist")
+        native = "1" if box.complete else "0"
+        run_uv(box, "build", "--quiet", "--out-dir", folder / "sdist", RECOLVA_BUILD_NATIVE=native)
         run_uv(box, "build", "--quiet", "--wheel", "--out-dir", folder / "pure", RECOLVA_BUILD_NATIVE="0")
         wheels = sorted(folder.glob("*/*.whl"))
         return "; ".join(try_wheel(wheel, folder / f"try-{wheel.parent.name}") for wheel in wheels)
@@ -45,10 +46,11 @@ def try_wheel(wheel: Path, venv: Path) -> str:
     """Install a wheel with pip and use all three of its entrances."""
     python = make_venv(venv)
     run([python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-index", wheel])
-    said = run([venv_python(venv), "-c", TRY_PACKAGE], folder=venv).strip()
+    environment = {**os.environ, "RECOLVA_NATIVE": "0" if wheel.name.endswith("-any.whl") else "1"}
+    said = run([venv_python(venv), "-c", TRY_PACKAGE], environment=environment, folder=venv).strip()
     run([bin_folder(venv) / "memory-half-life", "--help"], folder=venv)
     if not wheel.name.endswith("-any.whl"):
-        program = bin_folder(venv) / ("decay-sweep.exe" if wheel.name.find("-win") > 0 else "decay-sweep")
+        program = bin_folder(venv) / ("decay-sweep.exe" if "-win" in wheel.name else "decay-sweep")
         version = run([program, "--version"], folder=venv)
         if layout.version(ROOT) not in version:
             msg = f"the wheel's decay-sweep --version says {version.strip()}"

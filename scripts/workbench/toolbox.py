@@ -133,7 +133,7 @@ def install(package: str, marker: Path | None, reason: str) -> None:
     if marker and marker.exists():
         return
     say(reason)
-    run([python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", package])
+    run([python, "-m", "pip", "install", "--quiet", "--no-compile", "--disable-pip-version-check", package])
 
 
 def uv() -> Path:
