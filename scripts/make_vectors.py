@@ -18,10 +18,13 @@ import json
 import math
 import random
 import sys
-from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 GOLDEN = Path(__file__).parent.parent / "internal/conformance/testdata/models/golden_scores.jsonl.gz"
 COUNT = 21136
@@ -53,7 +56,8 @@ def exponential(age: int, half_life: int) -> float:
         return nearest(Fraction(1, 2 ** (age // half_life)))
     with decimal.localcontext(DECIMALS):
         score = rounded(-LN2 * age / half_life)
-    assert score is not None, (age, half_life)
+    if score is None:
+        raise ArithmeticError(f"cannot round 2^(-{age}/{half_life})")
     return score
 
 
@@ -73,7 +77,8 @@ def rational_power(base: Fraction, exponent: Fraction) -> Fraction:
     """Return base^exponent for an exponent n/2^k and a base that is a 2^k-th power."""
     while exponent.denominator > 1:
         root = Fraction(math.isqrt(base.numerator), math.isqrt(base.denominator))
-        assert root * root == base, (base, exponent)
+        if root * root != base:
+            raise ArithmeticError(f"{base} to the power {exponent} is irrational, yet was not rounded")
         base, exponent = root, exponent * 2
     return base ** int(exponent)
 
@@ -87,8 +92,9 @@ def check() -> int:
         if case["model"] == "E":
             score = exponential(case["age"], case["half_life"])
         else:
-            score = power_law(float.fromhex(case["importance"]), case["age"], case["scale"],
-                              float.fromhex(case["exponent"]))
+            score = power_law(
+                float.fromhex(case["importance"]), case["age"], case["scale"], float.fromhex(case["exponent"])
+            )
         if score.hex() != float.fromhex(case["score_hex"]).hex():
             print(f"line {number}: {case}: the oracle says {score.hex()}")
             faults += 1
@@ -106,8 +112,14 @@ def cases(count: int, seed: int) -> Iterator[dict[str, object]]:
         importance = rng.choice([rng.random(), rng.random() * 2.0 ** -rng.randint(0, 1060), rng.randint(0, 100) / 100])
         exponent = rng.choice([rng.uniform(0.1, 10), rng.randint(1, 40) / 4])
         age = rng.choice([age, half_life * rng.randint(1, 63) // rng.choice([1, 3, 7, 15])])
-        yield {"model": "P", "age": age, "scale": half_life, "exponent": exponent.hex(),
-               "importance": importance.hex(), "score_hex": power_law(importance, age, half_life, exponent).hex()}
+        yield {
+            "model": "P",
+            "age": age,
+            "scale": half_life,
+            "exponent": exponent.hex(),
+            "importance": importance.hex(),
+            "score_hex": power_law(importance, age, half_life, exponent).hex(),
+        }
 
 
 def main(arguments: list[str]) -> int:

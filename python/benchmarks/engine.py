@@ -6,8 +6,6 @@ stand beside what its disk can do: the rate of appending 4 KiB and waiting for i
 ``--largest N`` ends the curve earlier than at 1,000,000 memories, ``--directory D`` chooses the disk.
 """
 
-# ruff: noqa: INP001, S311, T201 - a script that prints, with seeded chance
-
 from __future__ import annotations
 
 import argparse

@@ -67,7 +67,7 @@ def test_stretches_are_the_file(content: bytes, sizes: list[int], limit: int) ->
 class Twin:
     """The native scan as its header describes it, in Python: a stand-in where none is staged."""
 
-    def scan_block(  # noqa: PLR0917, D102 - the arguments of the library
+    def scan_block(  # noqa: PLR0917 - the arguments of the library
         self, data: Any, length: int, at_end: Any, model: Model, now: int, threshold: float, block: Block
     ) -> None:
         assert not at_end

@@ -307,7 +307,7 @@ def test_sweeps_in_opposite_directions_do_not_deadlock(home: Path) -> None:
         try:
             for _ in range(10):
                 jsonl.archive_exponential_jsonl(home / source, home / target, **{**ARGUMENTS, "lock_timeout": 10})
-        except BaseException as error:  # noqa: BLE001 - shown by the main thread
+        except BaseException as error:
             errors.append(error)
 
     threads = [

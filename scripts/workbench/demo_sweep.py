@@ -9,9 +9,8 @@ import json
 import sys
 import time
 
-import recolva.jsonl
-
 import recolva
+import recolva.jsonl
 
 
 def main() -> None:

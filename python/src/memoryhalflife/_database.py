@@ -249,4 +249,4 @@ def checked_access(path: str | os.PathLike[str], synchronous: object, timeout: o
         raise InvalidArgument(f"path must name a file, got {path!r} (MemoryEngine() is kept in memory)")
     if synchronous not in SYNCHRONOUS:
         raise InvalidArgument(f"synchronous must be FULL, NORMAL or OFF, got {synchronous!r}")
-    return Access(str(Path(path).absolute()), str(synchronous), number("timeout", timeout, 0.0, 86400.0))
+    return Access(str(Path(path).resolve()), str(synchronous), number("timeout", timeout, 0.0, 86400.0))

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 __all__ = ["SqliteStore"]
 
 _COLUMNS = "content, half_life, created_at, last_accessed_at, access_count, tags, threshold, expired_at"
-_GET = f"SELECT {_COLUMNS} FROM memory WHERE key = ?"  # noqa: S608 - constants
-_ENTRIES = f"SELECT {_COLUMNS}, key FROM memory"  # noqa: S608 - constants
-_PUT = f"INSERT OR REPLACE INTO memory ({_COLUMNS}, due_at, key) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608 - constants
+_GET = f"SELECT {_COLUMNS} FROM memory WHERE key = ?"
+_ENTRIES = f"SELECT {_COLUMNS}, key FROM memory"
+_PUT = f"INSERT OR REPLACE INTO memory ({_COLUMNS}, due_at, key) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _REFRESH = "UPDATE memory SET last_accessed_at = ?, access_count = ?, due_at = ?, expired_at = NULL WHERE key = ?"
 _CLOCK = "SELECT now, expired, forgotten FROM engine"
 _SET_CLOCK = "UPDATE engine SET now = ?, expired = ?, forgotten = ?"

@@ -1,7 +1,5 @@
 """The program `memory-half-life`: a REPL on a terminal, and a reader of commands in a pipe."""
 
-# ruff: noqa: T201 - this is where the program speaks
-
 from __future__ import annotations
 
 import argparse
@@ -150,7 +148,7 @@ def _typed_lines(session: Session) -> Iterator[str]:
 def _line_editing(session: Session) -> bool:
     """Switch on line editing, history (of this session: what is forgotten must not live on) and Tab."""
     try:
-        import readline  # noqa: PLC0415 - not on every system
+        import readline
     except ImportError:
         return False
     choices: list[str] = []

@@ -95,7 +95,7 @@ class MemoryEngine:
         A file that is damaged, written by a newer version or by another program is refused
         (`recolva.errors.Refused`) and stays as it is.
         """
-        from memoryhalflife._sqlite import SqliteStore  # noqa: PLC0415 - sqlite3 is an optional part of Python
+        from memoryhalflife._sqlite import SqliteStore
 
         wanted = (default_half_life, default_threshold, grace_ticks)
         store, settings = SqliteStore.open(path, wanted, synchronous=synchronous, timeout=timeout)
@@ -338,7 +338,7 @@ class MemoryEngine:
         """Close the file, if there is one; the engine can't be used afterwards."""
         self._guard.close()
 
-    def __enter__(self) -> MemoryEngine:  # noqa: PYI034 - Self is new in Python 3.11
+    def __enter__(self) -> MemoryEngine:
         """Return the engine; leaving the ``with`` statement closes it."""
         return self
 
@@ -376,7 +376,7 @@ class MemoryEngine:
         for event in expired:
             try:
                 self._on_expire(event)
-            except Exception as error:  # noqa: BLE001, PERF203 - the first one is raised below
+            except Exception as error:
                 first = first or error
         if first is not None:
             raise first

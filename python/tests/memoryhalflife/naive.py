@@ -4,8 +4,6 @@ It shares no code with memoryhalflife: expiry is decided by whole-number powers,
 decimals of 60 digits. The property tests and the golden traces compare the engine with it.
 """
 
-# ruff: noqa: D102 - the methods are those of MemoryEngine
-
 from __future__ import annotations
 
 import copy

@@ -24,7 +24,7 @@ COMMAND = [sys.executable, "-m", "memoryhalflife.cli"]
 
 def consoles():
     """Return the console sessions that the guide shows."""
-    return re.findall(r"```console\n(.*?)```", GUIDE.read_text(encoding="utf-8"), re.DOTALL)
+    return re.findall(r"```console \w+\n(.*?)```", GUIDE.read_text(encoding="utf-8"), re.DOTALL)
 
 
 def environment(**changes):
@@ -312,20 +312,32 @@ class Terminal:
             start_new_session=True,
         )
         os.close(slave)
-        self.seen = ""
+        self.seen = self.unread = ""
 
     def read_until(self, text, seconds=30):
         """Read until text is on the screen after what was read before; return what is new."""
-        new, deadline = "", time.monotonic() + seconds
-        while text not in new:
-            assert time.monotonic() < deadline, f"{text!r} did not appear after {self.seen!r}"
+        deadline = time.monotonic() + seconds
+        while text not in self.unread:
+            assert time.monotonic() < deadline, f"{text!r} did not appear after {self.seen + self.unread!r}"
             if select.select([self.master], [], [], 0.1)[0]:
                 try:
-                    new += os.read(self.master, 4096).decode()
+                    self.unread += os.read(self.master, 4096).decode()
                 except OSError:  # the other end is closed
                     break
+        end = self.unread.find(text) + len(text) if text in self.unread else len(self.unread)
+        new, self.unread = self.unread[:end], self.unread[end:]
         self.seen += new
         return new
+
+    def interrupt_until(self, text):
+        """Interrupt, as Ctrl-C does, until text appears: a signal may come before input waits for one."""
+        for _ in range(60):
+            os.killpg(self.process.pid, signal.SIGINT)
+            try:
+                return self.read_until(text, seconds=0.5)
+            except AssertionError:
+                continue
+        return pytest.fail(f"{text!r} did not appear")
 
     def type(self, text):
         """Type text, control characters included."""
@@ -370,8 +382,8 @@ def test_control_keys_on_a_terminal(new_terminal):
     terminal.read_until("[tick 0] > ")
     terminal.type("tick 5")
     terminal.read_until("tick 5")
-    os.killpg(terminal.process.pid, signal.SIGINT)
-    assert "(Ctrl-D or 'quit' leaves)" in terminal.read_until("[tick 0] > ")
+    terminal.interrupt_until("(Ctrl-D or 'quit' leaves)")
+    terminal.read_until("[tick 0] > ")
     terminal.type("tick abc\n")
     assert "error: tick takes a whole number, got abc" in terminal.read_until("[tick 0] > ")
     terminal.type("\x04")

@@ -494,7 +494,7 @@ def test_threads_lose_nothing(new_engine):
                     engine.memories()
                     engine.entropy_score()
                     engine.to_dict()
-        except Exception as error:  # noqa: BLE001 - shown below
+        except Exception as error:
             errors.append(error)
 
     interval = sys.getswitchinterval()
@@ -521,7 +521,7 @@ def test_a_memory_is_a_frozen_value(new_engine):
         memory.key = "other"
     engine.recall("k")
     assert memory.access_count == 0
-    assert pickle.loads(pickle.dumps(memory)) == memory  # noqa: S301 - our own bytes
+    assert pickle.loads(pickle.dumps(memory)) == memory
 
 
 def test_repr_names_the_settings(new_engine):

@@ -252,6 +252,18 @@ def test_odd_file_names_are_kept(tmp_path):
     assert len(list(tmp_path.iterdir())) == 5
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="links need a privilege there")
+def test_a_link_is_another_name(path):
+    """A file opened through a symbolic link is the file; the link stays one."""
+    link = path.parent / "link.db"
+    link.symlink_to(path)
+    with MemoryEngine.open(link) as one, MemoryEngine.open(path) as two:
+        one.store("a", 1)
+        assert two.recall("a").access_count == 1
+    assert link.is_symlink()
+    assert sorted(contents(path.parent)) == ["agent.db", "link.db"]
+
+
 def test_a_busy_file_is_refused_in_time(path):
     """When another connection writes for longer than the timeout, the text says so."""
     with MemoryEngine.open(path) as one, MemoryEngine.open(path, timeout=0.05) as other:
@@ -282,7 +294,7 @@ def test_a_full_disk_is_an_oserror(path):
         engine._store._connection.execute(f"PRAGMA max_page_count = {pages + 2}")
         with pytest.raises(OSError, match="is full"):
             engine.store("a", "x" * 100_000)
-        with pytest.raises(OSError, match="is full"), engine.batch():  # noqa: PT012 - all of it is undone
+        with pytest.raises(OSError, match="is full"), engine.batch():
             engine.store("b", 1)
             engine.store("a", "x" * 100_000)
         assert engine.peek("a").content == "old"

@@ -22,7 +22,7 @@ THRESHOLDS = [0.1, 0.5, 0.25, 0.3, 0.9, 0.01, 2.0**-7]
 CONTENTS = ["text", 5, -1.5, None, True, [], {}, {"a": [1, {"b": None}]}, "\u2028", [[["deep"]]]]
 
 
-def random_operation(rng):  # noqa: PLR0911 - one a kind
+def random_operation(rng):
     """Return the name of an operation, its arguments and its keywords."""
     key = rng.choice(KEYS)
     kind = rng.random()
