@@ -22,12 +22,14 @@ var arrows = map[string][]string{
 	"internal/conformance":   {},
 	"internal/ffi":           {"internal/record", "pkg/decay"},
 	"internal/record":        {},
+	"internal/selftest":      {"pkg/decay"},
 	"internal/storefs":       {},
 	"internal/storefs/simfs": {"internal/storefs"},
 	"internal/sweep":         {"internal/transaction", "internal/storefs", "internal/record", "internal/canon", "internal/version", "pkg/decay"},
 	"internal/transaction":   {"internal/storefs"},
 	"internal/version":       {},
 	"native":                 {"internal/ffi", "pkg/decay"},
+	"native/examples/go":     {"pkg/decay"},
 	"pkg/decay":              {},
 }
 

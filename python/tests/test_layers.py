@@ -23,6 +23,7 @@ LAYERS = (
     "recolva.models",
     "recolva.decisions",
     "recolva.reference",
+    "recolva._room",
     "recolva._native",
     "recolva._ffi",
     "recolva._backend",

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, NamedTuple, Optional, Protocol
 from recolva import _canon
 from recolva._backend import native_library
 from recolva._columns import Batch
-from recolva._ffi import Block
 from recolva.decisions import decide
 from recolva.errors import InvalidRecord
 from recolva.records import Layout, Parser, RecordFault, is_blank
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from recolva._audit import Policy
-    from recolva._ffi import NativeLibrary
+    from recolva._ffi import Block, NativeLibrary
 
 # A time between these, read as milliseconds, lies in early 1970; as seconds, between 2001 and 2100.
 SECONDS_FROM, SECONDS_TO = 978_307_200, 4_102_444_800
@@ -140,6 +139,8 @@ class NativeScanner:
     """Decides blocks by the native library; a line that it calls bad is read again in Python."""
 
     def __init__(self, library: NativeLibrary, pure: PureScanner) -> None:
+        from recolva._ffi import Block  # noqa: PLC0415 - a Python without ctypes has it not, nor a library
+
         self._library, self._pure = library, pure
         self._block = Block(_CAPACITY)
 
