@@ -1,0 +1,2 @@
+// Package transaction makes a sweep all or nothing.
+package transaction
