@@ -3,8 +3,11 @@ package transaction
 import (
 	"fmt"
 	"os"
+	"runtime"
+	"runtime/debug"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -202,22 +205,49 @@ func TestEveryCrashState(t *testing.T) {
 	if text := os.Getenv("RECOLVA_NESTED_ODDS"); text != "" {
 		nestedOdds, _ = strconv.Atoi(text)
 	}
+	defer debug.SetGCPercent(debug.SetGCPercent(400))
 	start := time.Now()
 	total := 0
-	for seed := uint64(1); total < want; seed++ {
-		for _, s := range scenarios() {
-			if only := os.Getenv("RECOLVA_CRASH_ONLY"); only != "" && only != s.name+" "+s.agent {
-				continue
+	for seed := uint64(1); total < want && !t.Failed(); seed++ {
+		total += exploreAll(t, seed)
+	}
+	if !t.Failed() {
+		t.Logf("%d crash states, 0 violations, %.0f s", total, time.Since(start).Seconds())
+	}
+}
+
+// exploreAll explores every scenario with one seed, on all cores.
+func exploreAll(t *testing.T, seed uint64) (total int) {
+	all := scenarios()
+	found := make([]*explorer, len(all))
+	var group sync.WaitGroup
+	cores := make(chan bool, runtime.GOMAXPROCS(0))
+	for i, s := range all {
+		if only := os.Getenv("RECOLVA_CRASH_ONLY"); only != "" && only != s.name+" "+s.agent {
+			continue
+		}
+		group.Go(func() {
+			cores <- true
+			found[i] = &explorer{depth: 2}
+			if s.second { // its recovery is a whole sweep
+				found[i].depth = 1
 			}
-			x := &explorer{depth: 3}
-			began := time.Now()
-			x.sweepEverywhere(s, seed)
-			total += x.states
-			t.Logf("seed %d %s %q: %d states, %.1f s", seed, s.name, s.agent, x.states, time.Since(began).Seconds())
-			for _, e := range x.errs {
-				t.Fatal(e)
-			}
+			found[i].sweepEverywhere(s, seed)
+			<-cores
+		})
+	}
+	group.Wait()
+	for i, x := range found {
+		if x == nil {
+			continue
+		}
+		total += x.states
+		if testing.Verbose() && seed == 1 {
+			t.Logf("%s %q: %d states", all[i].name, all[i].agent, x.states)
+		}
+		for _, e := range x.errs {
+			t.Error(e)
 		}
 	}
-	t.Logf("%d crash states, 0 violations, %.0f s", total, time.Since(start).Seconds())
+	return total
 }

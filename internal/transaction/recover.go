@@ -113,24 +113,25 @@ func (e *engine) settleLocked(ctx context.Context, places []place, result *Recov
 			return err
 		}
 	}
-	dirs := map[string]bool{}
+	// Where no journal is seen, it may have been removed by a run that was
+	// killed before this was durable: it must be gone for good before what it
+	// names is removed, or its names are used again.
+	var synced []string
+	for _, p := range places {
+		if slices.Contains(synced, p.dir) {
+			continue
+		}
+		synced = append(synced, p.dir)
+		if err := e.syncDir(p.dir, syncDirSettled); err != nil {
+			return err
+		}
+	}
 	for _, p := range places {
 		removed, err := e.removeSides(p, allSides)
 		if err != nil {
 			return err
 		}
 		result.Found = result.Found || removed
-		dirs[p.dir] = true
-	}
-	for _, p := range places {
-		if dirs[p.dir] {
-			delete(dirs, p.dir)
-			// A journal that is gone must be gone for good before its names
-			// are used again.
-			if err := e.syncDir(p.dir, syncDirSettled); err != nil {
-				return err
-			}
-		}
 	}
 	return nil
 }
