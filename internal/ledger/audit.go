@@ -6,26 +6,23 @@ import (
 	"fmt"
 	"io"
 	"strings"
-
-	"github.com/iamfaham/recolva/internal/transaction"
 )
 
 // Audit is an audit file and the run lines in it.
 type Audit struct {
 	*Content
-	Runs  []Run
-	lines int64
+	Runs []Run
 	faults
+	damaged map[int64]bool // runs, by where their lines start, whose block is not what they wrote
 }
 
 // ReadAudit finds the run lines.
 func ReadAudit(c *Content) (*Audit, error) {
-	a := &Audit{Content: c}
+	a := &Audit{Content: c, damaged: map[int64]bool{}}
 	l := newLineReader(c.section(0, c.Bytes))
 	for {
 		line, err := l.next()
 		if err == io.EOF {
-			a.lines = l.number
 			return a, nil
 		}
 		if err != nil {
@@ -53,8 +50,11 @@ func (a *Audit) Run(id string) *Run {
 	return nil
 }
 
-// entries reads the lines of a run's block.
+// entries reads the lines of a run's block: none where they are not the run's.
 func (a *Audit) entries(r *Run) *entryReader {
+	if a.damaged[r.start] {
+		return &entryReader{lines: newLineReader(a.section(0, 0)), run: r}
+	}
 	return &entryReader{lines: newLineReader(a.section(max(r.blockStart(), 0), r.start)), run: r}
 }
 
@@ -164,6 +164,7 @@ func chainPlace(runs []Run, i int) string {
 // checkRun compares a block with its run line. It returns false when they differ.
 func (a *Audit) checkRun(r *Run, firstLine int64) (intact bool, err error) {
 	fault := func(line int64, format string, args ...any) (bool, error) {
+		a.damaged[r.start] = true
 		a.add(Finding{File: auditFile, Line: line, RunID: r.RunID, Text: fmt.Sprintf(format, args...)})
 		return false, nil
 	}
@@ -240,5 +241,3 @@ func (s span) String() string {
 	}
 	return fmt.Sprintf("lines %d to %d", s.first, s.first+s.lines-1)
 }
-
-var empty = transaction.Digest{SHA256: newSum().digest().SHA256}

@@ -16,55 +16,77 @@ type lineReader struct {
 	number int64 // of the line read last, from 1
 	start  int64 // where that line begins
 	end    int64 // where it ends, its newline included
+	open   bool  // next did not read all of it
 }
 
 func newLineReader(r io.Reader) *lineReader {
 	return &lineReader{buffer: bufio.NewReaderSize(r, 64<<10)}
 }
 
-// longest is how much of a line is held in memory: more is no record.
+// longest is how much of a line is held in memory: a longer one is no record.
 const longest = record.DefaultMaxLineBytes + 2
 
-// next reads a line, cut off if it is longer than any record; io.EOF means
-// that there is none.
+// next reads a line, or the first part of one that is longer than any record;
+// io.EOF means that there is none.
 func (l *lineReader) next() ([]byte, error) {
+	if err := l.begin(); err != nil {
+		return nil, err
+	}
 	l.line = l.line[:0]
-	err := l.pieces(func(piece []byte) error {
-		l.line = append(l.line, piece[:min(len(piece), longest-len(l.line))]...)
-		return nil
-	})
-	return l.line, err
+	for l.open && len(l.line) < longest {
+		piece, err := l.piece()
+		if err != nil {
+			return nil, err
+		}
+		l.line = append(l.line, piece...)
+	}
+	return l.line, nil
 }
 
 // copyTo copies a line to w in pieces; io.EOF means that there is none.
 func (l *lineReader) copyTo(w io.Writer) error {
-	return l.pieces(func(piece []byte) error {
-		_, err := w.Write(piece)
+	if err := l.begin(); err != nil {
 		return err
-	})
+	}
+	return l.rest(w)
 }
 
-func (l *lineReader) pieces(do func(piece []byte) error) error {
-	l.start = l.end
-	for {
-		piece, err := l.buffer.ReadSlice('\n')
-		l.end += int64(len(piece))
-		if len(piece) > 0 {
-			if err := do(piece); err != nil {
-				return err
-			}
-		}
-		switch {
-		case errors.Is(err, bufio.ErrBufferFull):
-			continue
-		case err != nil && err != io.EOF:
+// rest copies to w what next did not read of the line.
+func (l *lineReader) rest(w io.Writer) error {
+	for l.open {
+		piece, err := l.piece()
+		if err != nil {
 			return err
-		case l.end == l.start:
-			return io.EOF
 		}
-		l.number++
-		return nil
+		if _, err := w.Write(piece); err != nil {
+			return err
+		}
 	}
+	return nil
+}
+
+// begin goes to the start of the next line; io.EOF means that there is none.
+func (l *lineReader) begin() error {
+	if err := l.rest(io.Discard); err != nil {
+		return err
+	}
+	if _, err := l.buffer.Peek(1); err != nil {
+		return err
+	}
+	l.number++
+	l.start, l.open = l.end, true
+	return nil
+}
+
+// piece reads a part of the line, and ends it at a newline or the end.
+func (l *lineReader) piece() ([]byte, error) {
+	piece, err := l.buffer.ReadSlice('\n')
+	l.end += int64(len(piece))
+	l.open = errors.Is(err, bufio.ErrBufferFull)
+	if l.open || err == io.EOF {
+		err = nil
+	}
+	return piece, err
 }
 
 // bom passes on the byte order mark before the first line, if there is one.

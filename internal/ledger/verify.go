@@ -148,7 +148,10 @@ func (w *walk) back() error {
 		}
 		r, s := &w.audit.Runs[i], &w.states[i]
 		undo := w.undoSweep
-		if r.Mode == modeRestore {
+		switch {
+		case w.audit.damaged[r.start]:
+			undo = w.skip
+		case r.Mode == modeRestore:
 			undo = w.undoRestore
 		}
 		if err := undo(r, s); err != nil {
@@ -175,6 +178,21 @@ func (w *walk) storeStarts(d transaction.Digest) (bool, error) {
 		w.known = known{w.store, d}
 	}
 	return ok, err
+}
+
+// skip goes past a run whose audit lines are not what it wrote.
+func (w *walk) skip(r *Run, s *RunState) error {
+	s.set(Faulty)
+	w.store, w.holes = nil, true
+	if r.Mode != modeArchive || r.Archived.Bytes == 0 {
+		return nil
+	}
+	at, ok, err := atEnd(w.archive, r.Archived.Digest)
+	if ok {
+		s.archived = true
+		w.archive, err = w.without(w.archive, at)
+	}
+	return err
 }
 
 // undoSweep goes back to before a run of a mode that scores.
