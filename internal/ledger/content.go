@@ -142,9 +142,9 @@ const unlinksOpenFiles = runtime.GOOS != "windows"
 // scratch is a temporary file in the making. It has no name where the system
 // can do without one, so nothing remains of it, whatever happens.
 type scratch struct {
-	*bufio.Writer
 	*sum
-	file *os.File
+	buffer *bufio.Writer
+	file   *os.File
 }
 
 func newScratch() (*scratch, error) {
@@ -158,20 +158,23 @@ func newScratch() (*scratch, error) {
 			return nil, err
 		}
 	}
-	return &scratch{bufio.NewWriterSize(f, 64<<10), newSum(), f}, nil
+	return &scratch{newSum(), bufio.NewWriterSize(f, 64<<10), f}, nil
 }
 
 // Write appends p.
 func (s *scratch) Write(p []byte) (int, error) {
 	s.sum.Write(p)
-	return s.Writer.Write(p)
+	return s.buffer.Write(p)
 }
 
 // content ends the writing.
 func (s *scratch) content() (*Content, error) {
 	c := &Content{file: s.file, Bytes: s.bytes, scratch: true}
-	return c, s.Flush()
+	return c, s.buffer.Flush()
 }
 
 // drop forgets a temporary file that is of no use.
 func (s *scratch) drop() { (&Content{file: s.file, scratch: true}).Close() }
+
+// Reader reads the content from its start.
+func (c *Content) Reader() io.Reader { return c.section(0, c.Bytes) }

@@ -24,8 +24,8 @@
 //	 "before":D,"after":D,"archived":D,"audited":D,"version":"…","prev":"…"}
 //
 // Here line is the number of the record's line in the archive; before and after
-// are the archive; archived is the records that moved, as they were written to
-// the store: each with its newline. of is the run whose records came back, or
+// are the archive; archived is the records that moved, each with a newline, as
+// they are appended to a store. of is the run whose records came back, or
 // "" where they were chosen by id. placed says where they went: "merged", so
 // that the store is byte for byte what run R had found (its before), or
 // "appended" in the order of the archive. run_id is the first 16 digits of the

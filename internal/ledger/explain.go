@@ -9,7 +9,7 @@ import (
 // the archive as the walk knows it.
 func (w *walk) takeArchived(r *Run, s *RunState) (archived *Content, ok bool, err error) {
 	if r.Archived.Bytes == 0 {
-		return nil, true, nil
+		return w.archive.slice(0, 0), true, nil
 	}
 	at, ok, near, err := w.locate(w.archive, w.audit, r)
 	if err != nil {
@@ -126,24 +126,24 @@ func countLines(c *Content) (int64, error) {
 	}
 }
 
-// explain says why the store is not what a run left: it is another store's
-// run, or the store was changed since.
-func (w *walk) explain(r *Run, s *RunState) error {
+// explain says why the store is not what run r left, which is what seen left:
+// it is another store's run, or the store was changed since.
+func (w *walk) explain(r, seen *Run, s *RunState) error {
 	if w.store == nil {
 		s.set(Unproved)
 		return nil
 	}
-	before, err := w.storeStarts(r.Before.Digest)
+	before, err := w.storeStarts(seen.Before.Digest)
 	if err != nil {
 		return err
 	}
-	if before && r.Before != r.After {
+	if before && seen.Before != seen.After {
 		w.attested = true
 		s.fault(w, Finding{File: storeFile, RunID: r.RunID,
 			Text: fmt.Sprintf("is as it was before run %s: the %d records that it pruned are back, and in the archive if it archived them", r.RunID, r.Pruned)})
 		return nil
 	}
-	ours, line, err := w.compareIDs(r)
+	ours, line, err := w.compareIDs(seen)
 	if err != nil {
 		return err
 	}
@@ -156,9 +156,9 @@ func (w *walk) explain(r *Run, s *RunState) error {
 		s.set(Changed)
 		return nil
 	}
-	f := Finding{File: storeFile, RunID: r.RunID, Line: line, Text: "has another id than when run " + r.RunID + " scored it"}
+	f := Finding{File: storeFile, RunID: r.RunID, Line: line, Text: "has another id than when run " + seen.RunID + " scored it"}
 	if line == 0 {
-		f.Text = fmt.Sprintf("was changed by another program since run %s: its first %d bytes are not those that the run left", r.RunID, r.After.Bytes)
+		f.Text = fmt.Sprintf("was changed by another program since run %s: its first %d bytes are not those that the run left", r.RunID, seen.After.Bytes)
 	}
 	s.fault(w, f)
 	return nil

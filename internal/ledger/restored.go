@@ -31,7 +31,11 @@ func (w *walk) undoRestore(r *Run, s *RunState) error {
 	if err != nil {
 		return err
 	}
-	if archive == nil {
+	switch {
+	case archive == nil && w.holes:
+		s.set(Unproved)
+		return nil
+	case archive == nil:
 		w.holes = true
 		s.fault(w, Finding{File: archiveFile, RunID: r.RunID, Text: "and the records that run " + r.RunID + " restored do not merge to what the archive was before it"})
 		return nil
@@ -49,7 +53,7 @@ func (w *walk) takeRestored(r *Run, s *RunState) (store, block *Content, err err
 			return nil, nil, err
 		}
 		if !ok {
-			return nil, nil, w.explain(asSweep(r, origin), s)
+			return nil, nil, w.explain(r, asSweep(origin), s)
 		}
 		w.attested = true
 		return w.takeMerged(origin)
@@ -65,11 +69,10 @@ func (w *walk) takeRestored(r *Run, s *RunState) (store, block *Content, err err
 	return store, w.store.slice(at.start, at.end), err
 }
 
-// asSweep is the restore as if it were a sweep that retained what the origin saw.
-func asSweep(r, origin *Run) *Run {
+// asSweep is a restore that undid the origin, as if it were a dry-run then.
+func asSweep(origin *Run) *Run {
 	seen := *origin
-	seen.RunID, seen.Mode, seen.After = r.RunID, modeDryRun, origin.Before
-	seen.Before = seen.After
+	seen.Mode, seen.After = modeDryRun, origin.Before
 	return &seen
 }
 

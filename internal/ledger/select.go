@@ -138,6 +138,9 @@ type Outputs struct {
 // gets one when it moves: a store is appended to.
 func (s *Selection) Take(archive io.Reader, ids *record.IDScanner, out Outputs) (t Taken, err error) {
 	l := newLineReader(archive)
+	if err := l.bom(orNothing(out.Left)); err != nil {
+		return t, err
+	}
 	var id []byte
 	for {
 		line, err := l.next()
@@ -155,7 +158,7 @@ func (s *Selection) Take(archive io.Reader, ids *record.IDScanner, out Outputs) 
 			if !record.IsBlank(line) || l.open {
 				t.Left++
 			}
-			err = copyLine(out.Left, l)
+			err = copyLine(orNothing(out.Left), l)
 		} else {
 			t.Restored++
 			err = s.move(l, id, out, &t)
@@ -166,10 +169,14 @@ func (s *Selection) Take(archive io.Reader, ids *record.IDScanner, out Outputs) 
 	}
 }
 
-func copyLine(w io.Writer, l *lineReader) error {
+func orNothing(w io.Writer) io.Writer {
 	if w == nil {
-		return nil
+		return io.Discard
 	}
+	return w
+}
+
+func copyLine(w io.Writer, l *lineReader) error {
 	if _, err := w.Write(l.line); err != nil {
 		return err
 	}
@@ -177,7 +184,7 @@ func copyLine(w io.Writer, l *lineReader) error {
 }
 
 func (s *Selection) move(l *lineReader, id []byte, out Outputs, t *Taken) error {
-	moved := &ended{w: out.Moved}
+	moved := &ended{w: orNothing(out.Moved)}
 	if err := copyLine(moved, l); err != nil {
 		return err
 	}
@@ -218,7 +225,7 @@ func (s *Selection) takes(l *lineReader, ids *record.IDScanner, id []byte) ([]by
 
 // ended knows the last byte that it passed on.
 type ended struct {
-	w     io.Writer // nil: count only
+	w     io.Writer
 	last  byte
 	bytes int64
 }
@@ -228,9 +235,6 @@ func (e *ended) Write(p []byte) (int, error) {
 		e.last = p[len(p)-1]
 	}
 	e.bytes += int64(len(p))
-	if e.w == nil {
-		return len(p), nil
-	}
 	return e.w.Write(p)
 }
 
@@ -251,3 +255,6 @@ func (s *Selection) Merge(w io.Writer, a *Audit, runID string, store, archive *C
 	}
 	return left.digest() == r.After.Digest && whole.digest() == r.Before.Digest, err
 }
+
+// None reports whether the selection is empty whatever the archive holds.
+func (s *Selection) None() bool { return s.ids == nil && s.Lines == 0 }

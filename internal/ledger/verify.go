@@ -25,8 +25,8 @@ func Verify(ctx context.Context, job VerifyJob) (*Report, error) {
 		return nil, err
 	}
 	for _, path := range []string{job.Store, job.Archive, job.Audit} {
-		if left, err := transaction.Pending(path); err != nil || left {
-			return nil, errors.Join(err, pendingError(path))
+		if err := CheckSettled(path); err != nil {
+			return nil, err
 		}
 	}
 	w := &walk{ctx: ctx, locator: newLocator(ids)}
@@ -46,11 +46,16 @@ func Verify(ctx context.Context, job VerifyJob) (*Report, error) {
 	return w.report(), nil
 }
 
-func pendingError(path string) error {
-	return &transaction.Error{Class: transaction.Refused, Err: &Pending{path}}
+// CheckSettled returns a *Pending if an interrupted run concerns the file.
+func CheckSettled(path string) error {
+	left, err := transaction.Pending(path)
+	if err == nil && left {
+		err = &transaction.Error{Class: transaction.Refused, Err: &Pending{path}}
+	}
+	return err
 }
 
-// Pending is the error about a file beside which an interrupted run left its journal.
+// Pending is the error about a file that an interrupted run, or one at work, concerns.
 type Pending struct{ Path string }
 
 func (p *Pending) Error() string {
@@ -209,7 +214,7 @@ func (w *walk) undoSweep(r *Run, s *RunState) error {
 	case !matches && w.backup != nil && w.backupDigest == r.Before.Digest:
 		return w.fromBackup(r, s)
 	case !matches:
-		return w.explain(r, s)
+		return w.explain(r, r, s)
 	}
 	w.attested = true
 	switch {
