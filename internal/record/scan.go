@@ -236,6 +236,8 @@ func valueEnd(line []byte, i int, depth uint) int {
 			return -1
 		}
 		return end + 1
+	case c-'0' <= 9:
+		return numberEnd(line, i)
 	case c == '{' || c == '[':
 		return bracketEnd(line, i, depth)
 	}
@@ -365,7 +367,7 @@ func stringEnd(line []byte, i int) (end int, escaped bool) {
 		// Skip plain characters. In each lane the high bit is set by a quote, a backslash, a control character
 		// (each makes its difference borrow) or a byte beyond ASCII; a borrow disturbs only higher lanes, so the
 		// first lane found is right.
-		for i+8 <= len(line) {
+		for i >= 0 && i <= len(line)-8 {
 			w := binary.LittleEndian.Uint64(line[i:])
 			special := (((w ^ quotes) - lanes) | ((w ^ slashes) - lanes) | (w - spaces) | w) & highBits
 			if special != 0 {
@@ -379,7 +381,9 @@ func stringEnd(line []byte, i int) (end int, escaped bool) {
 			return i, escaped
 		case c == '\\':
 			escaped = true
-			if i = escapeEnd(line, i); i < 0 {
+			if shortEscapes[byteAt(line, i+1)] != 0 {
+				i += 2
+			} else if i = escapeEnd(line, i); i < 0 {
 				return -1, false
 			}
 		case c < ' ': // or the end of the line
@@ -403,10 +407,8 @@ func escapeEnd(line []byte, i int) int {
 	if c != 'u' || i+6 > len(line) {
 		return -1
 	}
-	for _, d := range line[i+2 : i+6] {
-		if _, ok := hexDigit(d); !ok {
-			return -1
-		}
+	if d := line[i+2 : i+6]; isHex[d[0]]&isHex[d[1]]&isHex[d[2]]&isHex[d[3]] == 0 {
+		return -1
 	}
 	return i + 6
 }
@@ -478,7 +480,7 @@ func numberEnd(line []byte, i int) int {
 
 // digitsEnd returns the index of the first byte from i on that is no digit.
 func digitsEnd(line []byte, i int) int {
-	for i+8 <= len(line) {
+	for i >= 0 && i <= len(line)-8 {
 		n := digitRun(binary.LittleEndian.Uint64(line[i:]))
 		i += n
 		if n < 8 {
@@ -499,7 +501,7 @@ func digitRun(w uint64) int {
 
 // scanDigits reads digits from i on; of a number above 2^64 only the end is right.
 func scanDigits(line []byte, i int) (n uint64, end int) {
-	for i+8 <= len(line) {
+	for i >= 0 && i <= len(line)-8 {
 		w := binary.LittleEndian.Uint64(line[i:])
 		run := digitRun(w)
 		if run == 0 {
@@ -541,3 +543,10 @@ func space(line []byte, i int) int {
 	}
 	return skipSpace(line, i)
 }
+
+var isHex = func() (table [256]byte) {
+	for _, c := range "0123456789abcdefABCDEF" {
+		table[c] = 1
+	}
+	return table
+}()

@@ -1,11 +1,10 @@
-"""A chat agent whose memory fades: python chat_agent.py [agent.db]
+"""A chat agent whose memory fades.
 
-Tell it "my NAME is VALUE", ask it "what is my NAME?". Every line is a turn, every turn a tick.
+Run ``python chat_agent.py [agent.db]`` and tell it "my NAME is VALUE", ask it "what is my NAME?". Every line is a turn, every turn a tick.
 What it is asked for stays fresh; what nobody asks for fades, and after 17 turns it is gone.
 """
 
-from __future__ import annotations
-
+# ruff: noqa: INP001, T201 - a script that prints
 import re
 import sys
 

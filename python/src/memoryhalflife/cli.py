@@ -1,11 +1,13 @@
 """The program `memory-half-life`: a REPL on a terminal, and a reader of commands in a pipe."""
 
+# ruff: noqa: T201 - this is where the program speaks
+
 from __future__ import annotations
 
 import argparse
 import os
 import sys
-from typing import TYPE_CHECKING, Optional
+from typing import TYPE_CHECKING
 
 from memoryhalflife._commands import COMMANDS, STORE_OPTIONS, Session
 from memoryhalflife._lines import shown_key
@@ -14,7 +16,6 @@ from recolva.errors import InvalidArgument, RecolvaError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from typing import TextIO
 
 __all__ = ["main"]
 
@@ -30,7 +31,7 @@ exit status: 0 done; 1 a line was wrong (commands from a pipe), or the file can'
 """
 
 
-def main(arguments: Optional[Sequence[str]] = None) -> int:
+def main(arguments: Sequence[str] | None = None) -> int:
     """Run the program and return its exit status."""
     for stream in (sys.stdin, sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):  # bytes that are no text must not end the session
@@ -154,7 +155,7 @@ def _line_editing(session: Session) -> bool:
         return False
     choices: list[str] = []
 
-    def complete(text: str, state: int) -> Optional[str]:
+    def complete(text: str, state: int) -> str | None:
         if state == 0:
             before = readline.get_line_buffer()[: readline.get_begidx()]
             choices[:] = [choice + " " for choice in completions(session, before) if choice.startswith(text)]

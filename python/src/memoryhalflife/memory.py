@@ -54,7 +54,7 @@ class Memory:
     tags: tuple[str, ...]
     threshold: float
 
-    def __init__(
+    def __init__(  # noqa: PLR0917 - as many as there are fields
         self,
         key: str,
         content: JSON,
@@ -120,7 +120,7 @@ def _values(memory: Memory) -> tuple[Any, ...]:
     )
 
 
-def trusted(
+def trusted(  # noqa: PLR0917 - as many as there are fields
     key: str,
     content: JSON,
     half_life: float,

@@ -98,8 +98,14 @@ def test_the_documented_pipe():
         ("store k --half-life", "--half-life needs a value: --half-life N"),
         ("store k v --threshold=2", "threshold must be greater than 0 and less than 1, got 2"),
         ("store k v --threshold nan", "threshold must be greater than 0 and less than 1, got NaN"),
-        ("store k --colour red v", "unknown option --colour (known: --half-life, --tags, --threshold, --json; put -- before text that starts so)"),
-        ("store k {1} --json", "--json takes a JSON value: Expecting property name enclosed in double quotes: line 1 column 2 (char 1)"),
+        (
+            "store k --colour red v",
+            "unknown option --colour (known: --half-life, --tags, --threshold, --json; put -- before text that starts so)",
+        ),
+        (
+            "store k {1} --json",
+            "--json takes a JSON value: Expecting property name enclosed in double quotes: line 1 column 2 (char 1)",
+        ),
         ("fading much", "fading takes a number, got much"),
         ("fading 2", "threshold must be between 0 and 1, got 2"),
         ("entropy now", "entropy takes nothing after it, got now"),
@@ -140,7 +146,9 @@ def test_store_takes_options_at_both_ends():
         assert (memory.content, memory.half_life, memory.tags) == (content, half_life, tags), line
 
 
-@pytest.mark.parametrize("key", ["a", "user name", 'say "hi"', "it's", "日本", "a\nb", "\x1b[31m", "\u202e", "\u00a0", "\\"])
+@pytest.mark.parametrize(
+    "key", ["a", "user name", 'say "hi"', "it's", "日本", "a\nb", "\x1b[31m", "\u202e", "\u00a0", "\\"]
+)
 def test_keys_are_shown_as_they_can_be_typed(key):
     """What is shown for a key is one line, printable, and read back as the key."""
     shown = shown_key(key)
@@ -153,7 +161,9 @@ def test_nothing_unprintable_is_shown():
     session = Session(MemoryEngine(grace_ticks=5))
     session.engine.store("\x1b[2J", "\x1b[31m\u202e", tags=["\x07"])
     session.engine.store("k", ["\x1b[31m", "\u202e"])
-    texts = [session.run(line) for line in ("list", "tick 50", "expired", "grace", 'revive "\x1b[2J"', 'forget "\x1b[2J"')]
+    texts = [
+        session.run(line) for line in ("list", "tick 50", "expired", "grace", 'revive "\x1b[2J"', 'forget "\x1b[2J"')
+    ]
     session.engine.tick(33)
     texts.append(session.run("grace"))
     assert all(line.isprintable() for text in texts for line in text.split("\n"))
@@ -195,7 +205,7 @@ def test_the_other_commands():
 
 
 def test_help_names_every_command():
-    """help shows each command and fits 80 columns."""
+    """Help shows each command and fits 80 columns."""
     text = Session(MemoryEngine()).run("help")
     for command in COMMANDS.values():
         assert command.usage in text
@@ -205,7 +215,7 @@ def test_help_names_every_command():
 
 def test_the_bar_is_the_floor():
     """floor(20 * confidence) marks: seven for 35.4 %, all only for certainty."""
-    assert bar(0.5 ** 1.5) == "#" * 7 + "." * 13
+    assert bar(0.5**1.5) == "#" * 7 + "." * 13
     assert bar(1.0) == "#" * 20
     assert bar(1.0 - 2**-53) == "#" * 19 + "."
     assert bar(0.0) == "." * 20
@@ -318,6 +328,7 @@ class Terminal:
         return new
 
     def type(self, text):
+        """Type text, control characters included."""
         os.write(self.master, text.encode())
 
     def close(self):

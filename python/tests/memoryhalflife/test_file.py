@@ -6,6 +6,7 @@ import os
 import random
 import sqlite3
 import sys
+import threading
 from contextlib import closing
 
 import pytest
@@ -197,6 +198,28 @@ def test_a_log_left_by_a_crash_is_used(path, cut):
         assert engine.peek("in the log").content == 1
 
 
+@pytest.mark.parametrize("pages", [1, 3, 6])
+def test_a_file_whose_making_was_cut_short_is_made_anew(path, pages):
+    """A journal from the first transaction takes back what was written of it."""
+    filled(path, count=0)
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("PRAGMA journal_mode = DELETE")
+        data = path.read_bytes()
+    with closing(sqlite3.connect(path.with_name("other.db"), isolation_level=None)) as connection:
+        connection.execute("BEGIN EXCLUSIVE")
+        connection.execute("CREATE TABLE t (x)")
+        connection.execute("PRAGMA cache_size = 0")
+        connection.execute("INSERT INTO t VALUES (zeroblob(100000))")  # more than the cache: it is written
+        journal = path.with_name("other.db-journal").read_bytes()
+        connection.execute("ROLLBACK")
+    path.write_bytes(data[: 4096 * pages])
+    path.with_name("agent.db-journal").write_bytes(journal)
+    with MemoryEngine.open(path, default_half_life=3) as engine:
+        assert engine.store("a", 1).half_life == 3
+    with MemoryEngine.open(path) as engine:
+        assert engine.peek("a").half_life == 3
+
+
 def test_an_empty_file_is_a_new_one(path):
     """A file of no bytes, as mkstemp makes it, becomes an engine."""
     path.touch()
@@ -259,7 +282,7 @@ def test_a_full_disk_is_an_oserror(path):
         engine._store._connection.execute(f"PRAGMA max_page_count = {pages + 2}")
         with pytest.raises(OSError, match="is full"):
             engine.store("a", "x" * 100_000)
-        with pytest.raises(OSError, match="is full"), engine.batch():
+        with pytest.raises(OSError, match="is full"), engine.batch():  # noqa: PT012 - all of it is undone
             engine.store("b", 1)
             engine.store("a", "x" * 100_000)
         assert engine.peek("a").content == "old"
@@ -303,8 +326,6 @@ def test_a_batch_is_not_inherited(path):
 @MANY_FORKS
 def test_forks_beside_threads_do_not_hang(path):
     """A fork waits until no thread is inside an engine, so the child finds no lock held."""
-    import threading
-
     engines = [MemoryEngine(), MemoryEngine.open(path, synchronous="OFF")]
     stop = threading.Event()
 

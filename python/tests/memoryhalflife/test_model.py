@@ -22,7 +22,7 @@ THRESHOLDS = [0.1, 0.5, 0.25, 0.3, 0.9, 0.01, 2.0**-7]
 CONTENTS = ["text", 5, -1.5, None, True, [], {}, {"a": [1, {"b": None}]}, "\u2028", [[["deep"]]]]
 
 
-def random_operation(rng):
+def random_operation(rng):  # noqa: PLR0911 - one a kind
     """Return the name of an operation, its arguments and its keywords."""
     key = rng.choice(KEYS)
     kind = rng.random()
@@ -68,9 +68,7 @@ def test_random_operations(kind, tmp_path):
         naive = Naive(**arguments)
         path = tmp_path / f"{sequence}.db"
         engine = (
-            MemoryEngine(**arguments)
-            if kind == "memory"
-            else MemoryEngine.open(path, synchronous="OFF", **arguments)
+            MemoryEngine(**arguments) if kind == "memory" else MemoryEngine.open(path, synchronous="OFF", **arguments)
         )
         for part in range(5):
             if part % 2:  # every other part as one transaction

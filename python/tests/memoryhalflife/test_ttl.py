@@ -30,7 +30,7 @@ def by_powers(half_life, threshold):
     width = 400
     while True:
         low, high, shift = 1, 1, 0
-        for bit in bin(half_life)[2:]:
+        for bit in f"{half_life:b}":
             low, high, shift = low * low, high * high, 2 * shift
             if bit == "1":
                 low, high = low * m, high * m
