@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"github.com/iamfaham/recolva/internal/record"
+	"github.com/iamfaham/recolva/internal/storefs"
 	"github.com/iamfaham/recolva/internal/transaction"
 	"github.com/iamfaham/recolva/pkg/decay"
 )
@@ -98,7 +99,7 @@ func (r *run) begin(ctx context.Context) (err error) {
 	if r.job.Mode == Delete {
 		files.Archive = ""
 	}
-	if r.tx, err = transaction.Begin(ctx, files, options); err != nil {
+	if r.tx, err = transaction.Begin(ctx, storefs.OS(), files, options); err != nil {
 		return err
 	}
 	r.input = r.tx.Input()

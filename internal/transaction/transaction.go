@@ -2,264 +2,129 @@ package transaction
 
 import (
 	"context"
-	"crypto/sha256"
-	"errors"
-	"fmt"
-	"hash"
 	"io"
-	"os"
-	"path/filepath"
-	"strings"
 	"time"
+
+	"github.com/iamfaham/recolva/internal/storefs"
 )
-
-// Class says what an error means for the caller; its value is the exit status
-// of the programs that report it.
-type Class int
-
-// The classes. Failed, Refused and NeedsPerson promise that nothing changed.
-const (
-	Failed      Class = 1 // an input or output error
-	Refused     Class = 3 // a guard fired, or the input changed meanwhile
-	NeedsPerson Class = 4 // leftovers that only a person can judge
-	Uncertain   Class = 5 // committed, but something is left for the next run
-)
-
-// Error is an error with its class.
-type Error struct {
-	Class Class
-	Err   error
-}
-
-func (e *Error) Error() string { return e.Err.Error() }
-
-// Unwrap returns the error within.
-func (e *Error) Unwrap() error { return e.Err }
-
-func refusef(format string, args ...any) error {
-	return &Error{Refused, fmt.Errorf(format, args...)}
-}
 
 // AppendMode says what becomes of the earlier content of an archive or audit.
 type AppendMode uint8
 
-// The modes: keep earlier content and add to it, or put the new in its place.
 const (
+	// Append adds to the file.
 	Append AppendMode = iota
+	// Replace puts a new file in its place, in one step with the rest.
 	Replace
 )
 
 // Files names the files of a transaction. Archive and Audit may be empty.
-// Input may be empty in a dry-run that reads its records from elsewhere.
+// Input may be "-" (standard input) when nothing is mutated.
 type Files struct {
 	Input, Archive, Audit  string
 	ArchiveMode, AuditMode AppendMode
 }
 
-// Options are the circumstances of a transaction. Without Mutate the input is
-// only read, and the audit is the only file that may change.
+// Options of Begin and Recover.
 type Options struct {
-	LockTimeout    time.Duration
-	AllowNetworkFS bool
-	Mutate         bool
+	LockTimeout    time.Duration // how long to wait for another sweep; 0 does not wait
+	AllowNetworkFS bool          // mutate even where locks may not reach other machines
+	Mutate         bool          // false: the input is only read (dry-run)
 	Warn           func(text string)
 }
 
-// Digest is the SHA-256 and the length of some bytes.
+// Digest is the SHA-256 and the length of a run of bytes.
 type Digest struct {
-	SHA256 [sha256.Size]byte
+	SHA256 [32]byte
 	Bytes  int64
 }
 
-// Last holds a last line without line end, and what it would add to each
-// output. It is decided only if the input has not grown by the time of Commit.
-type Last struct{ Line, Retained, Pruned, Audit []byte }
+// Last holds the effects of a last line that has no newline. Whether it is
+// decided turns out only at the commit: if the file has grown, the line
+// belongs to the tail that is carried over.
+type Last struct {
+	Line, Retained, Pruned, Audit []byte
+}
 
-// Final is what a transaction came to. The digests are of the swept bytes, of
-// the retained bytes, of the bytes added to the archive, and of the audit
-// lines; they are computed only where an audit is written.
+// Final is what the run line of the audit says about the files.
 type Final struct {
-	Grew                             bool // the last line was left undecided
-	Before, After, Archived, Audited Digest
+	Grew     bool   // the last line was not decided but carried over
+	Before   Digest // the swept bytes
+	After    Digest // the retained bytes, without a carried tail
+	Archived Digest // the pruned bytes, in archive mode
+	Audited  Digest // the decision lines of this run
 }
 
-// Outcome is what a commit did beside its contract.
+// Outcome says what a commit did beyond what the caller wrote.
 type Outcome struct {
-	CarriedBytes int64 // bytes appended by others meanwhile and carried over
+	Replaced     bool  // the input was replaced; false when nothing was pruned
+	CarriedBytes int64 // bytes that others appended meanwhile and that were carried over
 }
 
-// Transaction is one change in progress. It is not safe for concurrent use.
+// Transaction is one sweep of one store: everything that it writes is staged
+// until Commit, and Commit does all of it or nothing.
 type Transaction struct {
-	files   Files
-	options Options
+	*engine
+	files   fileSet
+	locks   *lockSet
+	input   *inputReader
 	prev    string
-
-	input   *os.File // nil without Files.Input
-	opened  os.FileInfo
-	target  string // the input's path with symbolic links resolved
-	before  hash.Hash
-	read    int64
-	hashing bool
-
-	retained, pruned, audit *staged // nil where not wanted
-	done                    bool
+	stage   stage
+	auditAt storefs.Info // the audit as prev was computed; zero when there was none
+	racy    bool         // the input's time of change may hide a later change
+	done    bool
 }
 
-// Begin opens the files and refuses what must not be swept. Nothing has been
-// opened for writing when it refuses.
-func Begin(ctx context.Context, f Files, o Options) (*Transaction, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	t := &Transaction{files: f, options: o, prev: strings.Repeat("0", 2*sha256.Size), hashing: f.Audit != ""}
-	if err := t.begin(); err != nil {
-		t.Rollback()
-		return nil, err
-	}
-	return t, nil
+// Begin locks the files, settles whatever an interrupted run left, checks
+// that the files are distinct and of the right kind, and opens the input.
+// Nothing is mutated before these checks.
+func Begin(ctx context.Context, fsys storefs.FS, f Files, o Options) (*Transaction, error) {
+	return newEngine(fsys, o, hooks{}).begin(ctx, f)
 }
 
-func (t *Transaction) begin() error {
-	f := t.files
-	if err := checkKinds(f); err != nil {
-		return err
-	}
-	if err := checkAliases(f); err != nil {
-		return err
-	}
-	if f.Input != "" {
-		if err := t.openInput(); err != nil {
-			return err
-		}
-	}
-	if f.Audit != "" {
-		if f.AuditMode == Append {
-			prev, err := chainDigest(f.Audit)
-			if err != nil {
-				return err
-			}
-			t.prev = prev
-		}
-	}
-	return t.stage()
-}
+// Input reads the bytes [0, InputSize()) of the input as it was opened.
+func (t *Transaction) Input() io.Reader { return t.input }
 
-func (t *Transaction) openInput() (err error) {
-	if t.target, err = filepath.EvalSymlinks(t.files.Input); err != nil {
-		return &Error{Failed, err}
-	}
-	if t.input, err = os.Open(t.target); err != nil {
-		return &Error{Failed, err}
-	}
-	if t.opened, err = t.input.Stat(); err != nil {
-		return &Error{Failed, err}
-	}
-	if n := linkCount(t.opened); t.options.Mutate && n > 1 {
-		return refusef("%s", linkText(t.files.Input, n))
-	}
-	t.before = sha256.New()
-	return nil
-}
+// InputSize is the length of the input at open, 0 for standard input.
+func (t *Transaction) InputSize() int64 { return t.input.size }
 
-func linkText(path string, n uint64) string {
-	return fmt.Sprintf("%s has %d hard links: the other names would keep the old content", path, n)
-}
-
-func (t *Transaction) stage() (err error) {
-	if t.files.Audit != "" {
-		if t.audit, err = newStaged(t.files.Audit, true); err != nil {
-			return err
-		}
-	}
-	if !t.options.Mutate {
-		return nil
-	}
-	if t.retained, err = newStaged(t.target, t.hashing); err != nil {
-		return err
-	}
-	if t.files.Archive == "" {
-		t.pruned = &staged{} // delete: counted and dropped
-		return nil
-	}
-	t.pruned, err = newStaged(t.files.Archive, t.hashing)
-	return err
-}
-
-// Input reads the bytes [0, InputSize) as they were at Begin.
-func (t *Transaction) Input() io.Reader { return (*inputReader)(t) }
-
-// InputSize returns the length of the input at Begin, in bytes.
-func (t *Transaction) InputSize() int64 {
-	if t.opened == nil {
-		return 0
-	}
-	return t.opened.Size()
-}
-
-// Prev returns the SHA-256 in hex of the audit from its last run line to its
-// end, or 64 zeros where there is no such line to continue from.
+// Prev is the link of the audit's chain of run lines: 64 hexadecimal digits.
 func (t *Transaction) Prev() string { return t.prev }
 
-// WouldRefuse lists the guards that a dry-run passes and a mutation would not.
-func (t *Transaction) WouldRefuse() []string {
-	if t.opened == nil || t.options.Mutate {
-		return nil
-	}
-	if n := linkCount(t.opened); n > 1 {
-		return []string{linkText(t.files.Input, n)}
-	}
-	return nil
+// Retained takes the lines that stay in the store; nil in dry-run.
+func (t *Transaction) Retained() io.Writer { return t.stage.retained.writer() }
+
+// Pruned takes the lines that leave the store: for the archive if there is
+// one, else they are only counted; nil in dry-run.
+func (t *Transaction) Pruned() io.Writer { return t.stage.pruned.writer() }
+
+// Audit takes this run's decision lines; nil without an audit.
+func (t *Transaction) Audit() io.Writer { return t.stage.audit.writer() }
+
+// Commit makes everything staged happen, or nothing. runLine is called once,
+// when the digests are known, and returns the line that ends the audit's
+// block; it may be nil. After an error of class Uncertain the transaction is
+// committed; after any other error nothing has changed.
+func (t *Transaction) Commit(ctx context.Context, last *Last, runLine func(Final) []byte) (Final, Outcome, error) {
+	final, outcome, err := t.commit(ctx, last, runLine)
+	return final, outcome, failed(err)
 }
 
-// Retained takes the bytes that stay in the input; nil in a dry-run.
-func (t *Transaction) Retained() io.Writer { return t.retained.writer() }
+// Rollback drops everything staged and releases the locks. It does nothing
+// after Commit or a first Rollback.
+func (t *Transaction) Rollback() error { return failed(t.rollback()) }
 
-// Pruned takes the bytes that leave the input; nil in a dry-run. Without an
-// archive they are counted and dropped.
-func (t *Transaction) Pruned() io.Writer { return t.pruned.writer() }
-
-// Audit takes audit lines; nil where no audit was asked for.
-func (t *Transaction) Audit() io.Writer { return t.audit.writer() }
-
-// Rollback drops what was staged. It may be called at any time, and does
-// nothing after Commit.
-func (t *Transaction) Rollback() error {
-	if t.done {
-		return nil
-	}
-	t.done = true
-	return t.close()
+// RecoverResult says what Recover found and did.
+type RecoverResult struct {
+	Found      bool  // an interrupted run had left something
+	Committed  int   // runs whose commit was completed
+	RolledBack int   // runs that were undone
+	MovedBytes int64 // bytes that were moved from an old file to the store
 }
 
-func (t *Transaction) close() error {
-	errs := []error{t.retained.drop(), t.pruned.drop(), t.audit.drop()}
-	if t.input != nil {
-		errs = append(errs, t.input.Close())
-	}
-	return errors.Join(errs...)
-}
-
-// inputReader reads the input up to its size at Begin and hashes on the way.
-type inputReader Transaction
-
-func (r *inputReader) Read(p []byte) (int, error) {
-	left := r.opened.Size() - r.read
-	if left <= 0 {
-		return 0, io.EOF
-	}
-	if int64(len(p)) > left {
-		p = p[:left]
-	}
-	n, err := r.input.Read(p)
-	if n > 0 && r.hashing {
-		r.before.Write(p[:n])
-	}
-	r.read += int64(n)
-	if err == io.EOF {
-		return n, refusef("%s became shorter while it was read", r.files.Input)
-	}
-	if err != nil {
-		return n, &Error{Failed, err}
-	}
-	return n, nil
+// Recover settles what an interrupted run left at the input, archive or audit
+// of that name, as Begin does.
+func Recover(ctx context.Context, fsys storefs.FS, inputPath string, o Options) (RecoverResult, error) {
+	result, err := newEngine(fsys, o, hooks{}).recover(ctx, inputPath)
+	return result, failed(err)
 }

@@ -1,0 +1,105 @@
+package storefs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// OS returns the real file system.
+func OS() FS { return osFS{} }
+
+type osFS struct{}
+
+var processStart = time.Now()
+
+func (osFS) OpenFile(name string, flag int, perm fs.FileMode) (File, error) {
+	f, err := os.OpenFile(name, flag|openFlags, perm)
+	if err != nil {
+		return nil, err
+	}
+	return osFile{f}, nil
+}
+
+func (osFS) Lstat(name string) (Info, error) { return lstat(name) }
+
+func (osFS) Link(oldName, newName string) error   { return os.Link(oldName, newName) }
+func (osFS) Rename(oldName, newName string) error { return os.Rename(oldName, newName) }
+func (osFS) Remove(name string) error             { return os.Remove(name) }
+func (osFS) SyncDir(dir string) error             { return syncDir(dir) }
+func (osFS) Network(dir string) (string, error)   { return network(dir) }
+func (osFS) Pid() int                             { return os.Getpid() }
+func (osFS) RenamesOpenFiles() bool               { return renamesOpenFiles }
+func (osFS) Now() time.Duration                   { return time.Since(processStart) }
+
+func (osFS) UID() uint32 {
+	if uid := os.Geteuid(); uid > 0 {
+		return uint32(uid)
+	}
+	return 0
+}
+
+func (osFS) Sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}
+
+func (osFS) RealPath(name string) (string, error) {
+	abs, err := filepath.Abs(name)
+	if err != nil {
+		return "", err
+	}
+	real, err := filepath.EvalSymlinks(abs)
+	if err == nil || !errors.Is(err, fs.ErrNotExist) {
+		return real, err
+	}
+	if info, statErr := os.Lstat(abs); statErr == nil && info.Mode()&fs.ModeSymlink != 0 {
+		return "", fmt.Errorf("%q is a symbolic link to a missing file", name)
+	}
+	dir, err := filepath.EvalSymlinks(filepath.Dir(abs))
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(dir, filepath.Base(abs)), nil
+}
+
+// osFile adds to *os.File what the protocol needs beyond it; the rest is in
+// the file of each system.
+type osFile struct{ *os.File }
+
+func (f osFile) Stat() (Info, error) { return fstat(f.File) }
+
+// call runs fn on the descriptor, kept open meanwhile, again after an
+// interrupting signal.
+func (f osFile) call(what string, fn func(fd uintptr) error) error {
+	conn, err := f.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var inner error
+	err = conn.Control(func(fd uintptr) {
+		for {
+			inner = fn(fd)
+			if !interrupted(inner) {
+				return
+			}
+		}
+	})
+	if err == nil {
+		err = inner
+	}
+	if err != nil {
+		return &fs.PathError{Op: what, Path: f.Name(), Err: err}
+	}
+	return nil
+}

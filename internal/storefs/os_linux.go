@@ -1,0 +1,172 @@
+package storefs
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+	"syscall"
+	"unsafe"
+)
+
+func changeNanos(st *syscall.Stat_t) int64 { return st.Ctim.Nano() }
+
+// networkMagic names the file systems (statfs f_type, from linux/magic.h and
+// the file systems' own sources) on which locks, leases or appends may stay
+// local to one machine or one server process.
+var networkMagic = map[uint32]string{
+	0x6969: "NFS", 0x517B: "SMB", 0xFF534D42: "CIFS", 0xFE534D42: "SMB2",
+	0x01021997: "9p", 0x65735546: "FUSE", 0x5346414F: "AFS", 0x73757245: "Coda",
+	0x564C: "NCP", 0x00C36400: "Ceph", 0x01161970: "GFS2", 0x7461636F: "OCFS2",
+	0x0BD00BD0: "Lustre", 0x786F4256: "vboxsf", 0xBACBACBC: "vmhgfs", 0x7C7C6673: "prl_fs",
+}
+
+func network(dir string) (string, error) {
+	var st syscall.Statfs_t
+	if err := syscall.Statfs(dir, &st); err != nil {
+		return "", fmt.Errorf("statfs %s: %w", dir, err)
+	}
+	return networkMagic[uint32(st.Type)], nil
+}
+
+const fallocKeepSize = 1
+
+func (f osFile) Reserve(offset, length int64) error {
+	err := f.call("fallocate", func(fd uintptr) error {
+		return syscall.Fallocate(int(fd), fallocKeepSize, offset, length)
+	})
+	if errors.Is(err, syscall.EOPNOTSUPP) || errors.Is(err, syscall.ENOSYS) {
+		return nil
+	}
+	return err
+}
+
+// setLease asks for a lease (fcntl F_SETLEASE). The kernel grants a read lease
+// only while nobody has the file open for writing, and a write lease only
+// while nobody else has it open at all.
+func (f osFile) setLease(kind int) (bool, error) {
+	err := f.call("lease", func(fd uintptr) error {
+		_, _, errno := syscall.Syscall(syscall.SYS_FCNTL, fd, syscall.F_SETLEASE, uintptr(kind))
+		if errno != 0 {
+			return errno
+		}
+		return nil
+	})
+	switch {
+	case err == nil:
+		return true, nil
+	case errors.Is(err, syscall.EAGAIN):
+		return false, nil
+	default: // EINVAL: no leases on this file system; EACCES: not the owner
+		return false, fmt.Errorf("%w: %w", ErrUnsupported, err)
+	}
+}
+
+func (f osFile) HasWriters() (bool, error) {
+	granted, err := f.setLease(syscall.F_RDLCK)
+	if err != nil {
+		return false, err
+	}
+	if granted {
+		_, err = f.setLease(syscall.F_UNLCK)
+	}
+	return !granted, err
+}
+
+func (f osFile) TryExclusive() (func(), bool, error) {
+	granted, err := f.setLease(syscall.F_WRLCK)
+	if err != nil || !granted {
+		return nil, false, err
+	}
+	return func() { _, _ = f.setLease(syscall.F_UNLCK) }, true, nil
+}
+
+const accessACL = "system.posix_acl_access"
+
+func (f osFile) copyXattrs(from osFile, what Attributes) error {
+	names, err := from.listXattrs()
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if what == AccessOnly && name != accessACL {
+			continue
+		}
+		if err := f.copyXattr(from, name); err != nil && !optionalXattr(name) {
+			return err
+		}
+	}
+	return nil
+}
+
+// optionalXattr tells names that the system itself sets and may forbid us to
+// set: their loss is not a loss of what the user attached to the file.
+func optionalXattr(name string) bool {
+	return strings.HasPrefix(name, "security.") || strings.HasPrefix(name, "trusted.")
+}
+
+func (f osFile) copyXattr(from osFile, name string) error {
+	value, err := from.xattr(name)
+	if err != nil {
+		return err
+	}
+	if mine, err := f.xattr(name); err == nil && bytes.Equal(mine, value) {
+		return nil
+	}
+	n, err := syscall.BytePtrFromString(name)
+	if err != nil {
+		return err
+	}
+	return f.call("set attribute "+name, func(fd uintptr) error {
+		_, _, errno := syscall.Syscall6(syscall.SYS_FSETXATTR, fd, uintptr(unsafe.Pointer(n)),
+			uintptr(unsafe.Pointer(unsafe.SliceData(value))), uintptr(len(value)), 0, 0)
+		if errno != 0 {
+			return errno
+		}
+		return nil
+	})
+}
+
+func (f osFile) xattr(name string) ([]byte, error) {
+	n, err := syscall.BytePtrFromString(name)
+	if err != nil {
+		return nil, err
+	}
+	return f.sized("get attribute "+name, func(fd uintptr, buf []byte) (int, error) {
+		r, _, errno := syscall.Syscall6(syscall.SYS_FGETXATTR, fd, uintptr(unsafe.Pointer(n)),
+			uintptr(unsafe.Pointer(unsafe.SliceData(buf))), uintptr(len(buf)), 0, 0)
+		if errno != 0 {
+			return 0, errno
+		}
+		return int(r), nil
+	})
+}
+
+func (f osFile) listXattrs() ([]string, error) {
+	list, err := f.sized("list attributes", func(fd uintptr, buf []byte) (int, error) {
+		r, _, errno := syscall.Syscall(syscall.SYS_FLISTXATTR, fd,
+			uintptr(unsafe.Pointer(unsafe.SliceData(buf))), uintptr(len(buf)))
+		if errno != 0 {
+			return 0, errno
+		}
+		return int(r), nil
+	})
+	if errors.Is(err, syscall.EOPNOTSUPP) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return strings.FieldsFunc(string(list), func(r rune) bool { return r == 0 }), nil
+}
+
+// sized runs an attribute call with the kernel's limit of 64 KiB as buffer.
+func (f osFile) sized(what string, fn func(fd uintptr, buf []byte) (int, error)) ([]byte, error) {
+	buf := make([]byte, 64<<10)
+	n := 0
+	err := f.call(what, func(fd uintptr) (err error) {
+		n, err = fn(fd, buf)
+		return err
+	})
+	return buf[:max(n, 0)], err
+}

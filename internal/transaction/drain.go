@@ -1,0 +1,317 @@
+package transaction
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/iamfaham/recolva/internal/storefs"
+)
+
+const (
+	pieceBytes = 1 << 20  // aimed length of a piece of whole lines
+	lineBytes  = 96 << 20 // a longer line is moved in parts
+	// graceTime is how long the old input must not grow where the system
+	// cannot tell whether it has a writer.
+	graceTime = 200 * time.Millisecond
+)
+
+// drain moves to the store what others write to the old input, which has lost
+// its name, until nobody has it open for writing.
+func (e *engine) drain(ctx context.Context, home place, j *journal) (moved int64, err error) {
+	path := home.side(oldSuffix)
+	f, err := e.fs.OpenFile(path, os.O_RDONLY, 0)
+	if err != nil {
+		if _, exists, _ := e.lookup(path); !exists {
+			return 0, nil // a commit that was cut off after the last drain
+		}
+		return 0, err
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || info.Ino != j.Old.Ino {
+		return 0, errors.Join(err, needsPersonf("%s is not the file that the journal beside it names", show(path)))
+	}
+	if j.Drain == nil {
+		j.Drain = &drain{Source: sourceOld, From: j.Old.Bytes}
+	}
+	m := &mover{engine: e, home: home, journal: j, source: f}
+	if err := m.resume(ctx); err != nil {
+		return m.moved, err
+	}
+	err = m.run(ctx)
+	return m.moved, err
+}
+
+// mover moves the lines of an old file to the store, piece by piece. Each
+// piece stands in the journal before it is written, so that after a crash it
+// can be told from one that was not.
+type mover struct {
+	*engine
+	home    place
+	journal *journal
+	source  storefs.File
+	moved   int64
+}
+
+// run goes on until the source has no writer and nothing is left in it.
+func (m *mover) run(ctx context.Context) error {
+	deadline, calm := m.drainDeadline(), m.fs.Now()
+	for wait := time.Millisecond; ; wait = min(2*wait, 50*time.Millisecond) {
+		writers, err := m.source.HasWriters()
+		blind := errors.Is(err, storefs.ErrUnsupported)
+		if err != nil && !blind {
+			return err
+		}
+		if blind {
+			// Windows lets nobody keep a file open that is renamed over.
+			writers = m.fs.RenamesOpenFiles() && m.fs.Now() < calm+graceTime
+		}
+		more, err := m.move(ctx, !writers)
+		switch {
+		case err != nil:
+			return err
+		case more:
+			calm, wait = m.fs.Now(), time.Millisecond
+		case !writers:
+			return nil
+		case !blind && m.fs.Now() >= deadline:
+			return uncertainf("%s is swept, but a writer still holds its old file open; what it writes is moved by the next run", show(m.home.path))
+		}
+		if !more {
+			if err := m.fs.Sleep(ctx, wait); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// move moves the next piece; whole tells that the source's last line is as
+// whole as it will ever be. more is false when there was nothing to move.
+func (m *mover) move(ctx context.Context, whole bool) (more bool, err error) {
+	d := m.journal.Drain
+	data, err := m.nextPiece(whole)
+	if err != nil || len(data) == 0 {
+		return false, err
+	}
+	if m.completesLast(data) {
+		d.From++
+		return true, nil
+	}
+	store, err := m.data.get(ctx, m.home, m.deadline())
+	if err != nil {
+		return false, err
+	}
+	defer m.data.release(m.home)
+	if err := m.append(store, data); err != nil {
+		return false, err
+	}
+	d.From, d.Piece = d.From+int64(len(data)), nil
+	m.moved += int64(len(data))
+	return true, nil
+}
+
+// completesLast tells whether data begins with the newline of the last line
+// that was swept without one. That line is settled already, and whatever is
+// appended behind it gets a newline first.
+func (m *mover) completesLast(data []byte) bool {
+	d, old := m.journal.Drain, m.journal.Old
+	return d.Source == sourceOld && old.Open && d.From == old.Bytes && data[0] == '\n'
+}
+
+func (m *mover) append(store storefs.File, data []byte) error {
+	info, err := store.Stat()
+	if err != nil {
+		return err
+	}
+	joint, err := endsOpen(store, info.Size)
+	if err != nil {
+		return err
+	}
+	d := m.journal.Drain
+	sum := sha256.Sum256(data)
+	d.Piece = &piece{
+		To: d.From + int64(len(data)), Ino: info.Ino, Base: info.Size,
+		Joint: joint, SHA256: hex.EncodeToString(sum[:]),
+	}
+	if !m.skips(journalPiece) {
+		if err := m.writeJournal(m.home, m.journal); err != nil {
+			return err
+		}
+	}
+	if joint {
+		data = append([]byte{'\n'}, data...)
+	}
+	if err := store.Reserve(info.Size, int64(len(data))); err != nil {
+		return err
+	}
+	if _, err := store.Write(data); err != nil {
+		return err
+	}
+	return m.syncFile(store, syncPiece)
+}
+
+// nextPiece reads whole lines of about pieceBytes from the source, or one
+// line that is longer. A last line without newline counts only when whole.
+func (m *mover) nextPiece(whole bool) ([]byte, error) {
+	info, err := m.source.Stat()
+	if err != nil {
+		return nil, err
+	}
+	from := m.journal.Drain.From
+	for size := int64(min(pieceBytes, 4*m.chunk())); ; size *= 2 {
+		n := min(size, info.Size-from)
+		if n <= 0 {
+			return nil, nil
+		}
+		data := make([]byte, n)
+		if _, err := readFull(m.source, data, from); err != nil {
+			return nil, err
+		}
+		if i := bytes.LastIndexByte(data, '\n'); i >= 0 {
+			return data[:i+1], nil
+		}
+		if from+n == info.Size {
+			if !whole {
+				data = nil
+			}
+			return data, nil
+		}
+		if size >= lineBytes {
+			return data, nil
+		}
+	}
+}
+
+// resume settles the piece that a crash interrupted: it is in the store, or a
+// part of it is, or nothing.
+func (m *mover) resume(ctx context.Context) error {
+	d := m.journal.Drain
+	if d.Piece == nil {
+		return nil
+	}
+	data := make([]byte, d.Piece.To-d.From)
+	if _, err := readFull(m.source, data, d.From); err != nil {
+		return err
+	}
+	if sum := sha256.Sum256(data); hex.EncodeToString(sum[:]) != d.Piece.SHA256 {
+		return needsPersonf("the old file of %s was changed while it was moved", show(m.home.path))
+	}
+	store, err := m.data.get(ctx, m.home, m.deadline())
+	if err != nil {
+		return err
+	}
+	defer m.data.release(m.home)
+	done, err := m.settlePiece(store, data)
+	if err != nil {
+		return err
+	}
+	if err := m.syncFile(store, syncPiece); err != nil {
+		return err
+	}
+	d.From, d.Piece = d.From+done, nil
+	return nil
+}
+
+// settlePiece returns how many bytes of the piece the store holds for good.
+func (m *mover) settlePiece(store storefs.File, data []byte) (int64, error) {
+	p := m.journal.Drain.Piece
+	info, err := store.Stat()
+	if err != nil {
+		return 0, err
+	}
+	base := p.Base
+	if info.Ino != p.Ino || info.Size < base {
+		base = 0 // somebody rewrote the store: look everywhere
+	}
+	match, err := m.findPiece(store, data, base, info.Size)
+	if err != nil || match == len(data) {
+		return int64(match), err
+	}
+	if base == p.Base {
+		if cut, err := m.cutTorn(store, data, info.Size); err != nil || cut {
+			return 0, err
+		}
+	}
+	lines := bytes.LastIndexByte(data[:match], '\n') + 1
+	if match > lines {
+		m.warn(fmt.Sprintf("%s: a line that was moved to its end is torn there, and follows once more whole", show(m.home.path)))
+	}
+	return int64(lines), nil
+}
+
+// cutTorn cuts a torn piece off the end of the store, but only while nobody
+// else has the store open.
+func (m *mover) cutTorn(store storefs.File, data []byte, size int64) (bool, error) {
+	p := m.journal.Drain.Piece
+	if p.Joint {
+		data = append([]byte{'\n'}, data...)
+	}
+	if size == p.Base || size > p.Base+int64(len(data)) {
+		return size == p.Base, nil
+	}
+	torn := make([]byte, size-p.Base)
+	if _, err := readFull(store, torn, p.Base); err != nil || !prefixOrZero(torn, data) {
+		return false, err
+	}
+	release, ok, err := store.TryExclusive()
+	if errors.Is(err, storefs.ErrUnsupported) || err == nil && !ok {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	defer release()
+	if now, err := store.Stat(); err != nil || now.Size != size {
+		return false, err
+	}
+	return true, store.Truncate(p.Base)
+}
+
+// findPiece looks in store[base:size] for the line start from which the most
+// bytes equal data, and returns their number. A part of data counts only when
+// it holds a whole line or stands at its exact place.
+func (m *mover) findPiece(store storefs.File, data []byte, base, size int64) (match int, err error) {
+	exact := base
+	if m.journal.Drain.Piece.Joint {
+		exact++
+	}
+	window := make([]byte, len(data)+m.chunk())
+	for from := base; from < size; {
+		n, err := store.ReadAt(window[:min(int64(len(window)), size-from)], from)
+		if err != nil && !errors.Is(err, io.EOF) || n == 0 {
+			return match, err
+		}
+		last := from+int64(n) >= size
+		for i := 0; i < n && (last || n-i >= len(data)); i++ {
+			if i > 0 && window[i-1] != '\n' || i == 0 && from > base {
+				continue // not the start of a line, or seen in the window before
+			}
+			k := common(window[i:n], data)
+			if k > match && (bytes.IndexByte(data[:k], '\n') >= 0 || from+int64(i) == exact) {
+				match = k
+			}
+		}
+		if match == len(data) || last {
+			return match, nil
+		}
+		from += int64(n - len(data)) // what may begin a match stays in the window
+	}
+	return match, nil
+}
+
+// common counts how many bytes a and b begin with alike.
+func common(a, b []byte) int {
+	n := min(len(a), len(b))
+	for i := range n {
+		if a[i] != b[i] {
+			return i
+		}
+	}
+	return n
+}

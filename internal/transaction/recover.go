@@ -1,0 +1,333 @@
+package transaction
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/iamfaham/recolva/internal/storefs"
+)
+
+func (e *engine) recover(ctx context.Context, path string) (RecoverResult, error) {
+	var result RecoverResult
+	real, err := e.fs.RealPath(path)
+	if err != nil {
+		return result, fmt.Errorf("%s: %w", show(path), bare(err))
+	}
+	locks, err := e.settle(ctx, []place{placeAt(real)}, &result)
+	locks.release()
+	return result, err
+}
+
+// settle locks the places, and every place that an interrupted run ties to
+// them, then finishes or undoes that run and removes what it left. The caller
+// releases the locks, after an error too.
+func (e *engine) settle(ctx context.Context, places []place, result *RecoverResult) (*lockSet, error) {
+	defer e.data.releaseAll()
+	deadline := e.deadline()
+	for {
+		locks, err := e.lockAll(ctx, places, deadline)
+		if err != nil {
+			return nil, err
+		}
+		if e.skips(settleFirst) {
+			return locks, nil
+		}
+		wider, err := e.tied(places)
+		if err == nil && len(wider) == len(places) {
+			err = e.settleLocked(ctx, places, result)
+		}
+		if err != nil || len(wider) == len(places) {
+			return locks, err
+		}
+		// The further locks come before some that are held in the common
+		// order, so begin anew with all of them.
+		locks.release()
+		places = wider
+	}
+}
+
+// tied adds to places the homes that their pointers name, and the targets of
+// the journals at these places.
+func (e *engine) tied(places []place) ([]place, error) {
+	out := slices.Clone(places)
+	add := func(p place) {
+		if !slices.ContainsFunc(out, func(q place) bool { return q.path == p.path }) {
+			out = append(out, p)
+		}
+	}
+	for _, p := range places {
+		j, err := e.readJournal(p)
+		if err != nil {
+			return nil, err
+		}
+		if j != nil {
+			for _, tg := range j.Targets {
+				add(tg.Path.place(p))
+			}
+		}
+		home, found, err := e.readPointer(p)
+		if err != nil {
+			return nil, err
+		}
+		if found && !e.skips(settlePointers) {
+			if _, exists, err := e.lookup(home.dir); err != nil || !exists {
+				return nil, needsPersonf("%s waits for the recovery of %s, whose directory is not there", show(p.path), show(home.path))
+			}
+			add(home)
+		}
+	}
+	return out, nil
+}
+
+func (e *engine) settleLocked(ctx context.Context, places []place, result *RecoverResult) error {
+	for _, p := range places {
+		j, err := e.readJournal(p)
+		if err != nil {
+			return err
+		}
+		if j == nil {
+			continue
+		}
+		result.Found = true
+		if err := e.settleJournal(ctx, p, j, result); err != nil {
+			return err
+		}
+	}
+	dirs := map[string]bool{}
+	for _, p := range places {
+		removed, err := e.removeSides(p, allSides)
+		if err != nil {
+			return err
+		}
+		result.Found = result.Found || removed
+		dirs[p.dir] = true
+	}
+	for _, p := range places {
+		if dirs[p.dir] {
+			delete(dirs, p.dir)
+			// A journal that is gone must be gone for good before its names
+			// are used again.
+			if err := e.syncDir(p.dir, syncDirSettled); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+var (
+	// homeSides stand beside the home of a journal, targetSides beside the
+	// files that it changes too.
+	homeSides   = []string{journalTmpSuffix, newSuffix, addSuffix, audSuffix, oldSuffix}
+	targetSides = []string{pendingTmpSuffix, pendingSuffix, nextSuffix, priorSuffix}
+	allSides    = append(slices.Clone(targetSides), homeSides...)
+)
+
+// removeSides removes files that mean nothing without a journal.
+func (e *engine) removeSides(p place, suffixes []string) (removed bool, err error) {
+	for _, suffix := range suffixes {
+		err := e.fs.Remove(p.side(suffix))
+		if err == nil {
+			removed = true
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			return removed, err
+		}
+	}
+	return removed, nil
+}
+
+// settleJournal finishes or undoes the run that left the journal.
+func (e *engine) settleJournal(ctx context.Context, home place, j *journal, result *RecoverResult) error {
+	committed, err := e.isCommitted(home, j)
+	if err != nil {
+		return err
+	}
+	var moved int64
+	if committed {
+		if err := e.verifyTargets(home, j); err != nil {
+			return err
+		}
+		// The rename may be visible without being durable.
+		if err := e.syncDir(home.dir, syncDirRecovered); err != nil {
+			return err
+		}
+		moved, err = e.finish(ctx, home, j)
+		result.Committed++
+	} else {
+		moved, err = e.rollBack(ctx, home, j, j.Targets)
+		result.RolledBack++
+	}
+	result.MovedBytes += moved
+	return err
+}
+
+// isCommitted asks the one question of recovery: is the new input still under
+// its own name?
+func (e *engine) isCommitted(home place, j *journal) (bool, error) {
+	if !j.Replace {
+		return false, nil // its commit would have removed the journal
+	}
+	path := home.side(newSuffix)
+	info, exists, err := e.lookup(path)
+	if err != nil {
+		return false, err
+	}
+	if exists {
+		if info.Ino != j.New.Ino {
+			return false, needsPersonf("%s is not the file that the journal beside it names", show(path))
+		}
+		return false, nil
+	}
+	input, exists, err := e.lookup(home.path)
+	if err != nil {
+		return false, err
+	}
+	if !exists {
+		return false, needsPersonf("%s is missing, and its recovery needs it", show(home.path))
+	}
+	return input.Ino != j.Old.Ino, nil
+}
+
+// verifyTargets makes sure, before the old input goes, that archive and audit
+// really hold what the committed run added. Once draining has begun this was
+// known, and others may have changed them since.
+func (e *engine) verifyTargets(home place, j *journal) error {
+	if j.Drain != nil {
+		return nil
+	}
+	for i := range j.Targets {
+		tg := &j.Targets[i]
+		p := tg.Path.place(home)
+		f, err := e.fs.OpenFile(p.path, os.O_RDONLY, 0)
+		if errors.Is(err, fs.ErrNotExist) {
+			return needsPersonf("%s %s is missing, but a finished sweep of %s added to it", tg.Role, show(p.path), show(home.path))
+		}
+		if err != nil {
+			return err
+		}
+		err = e.verifyTarget(f, home, p, tg)
+		if err = errors.Join(err, f.Close()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (e *engine) verifyTarget(f storefs.File, home, p place, tg *target) error {
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if tg.Existed && tg.Mode == modeAppend && info.Ino != tg.Ino || tg.Mode == modeReplace && info.Ino != tg.NextIno {
+		e.warn(fmt.Sprintf("%s %s was replaced after the sweep of %s", tg.Role, show(p.path), show(home.path)))
+		return nil
+	}
+	ok, err := e.addedIntact(f, tg)
+	if err != nil || !ok {
+		return needsPersonf("%s %s does not hold what a finished sweep of %s added to it", tg.Role, show(p.path), show(home.path))
+	}
+	return nil
+}
+
+// finish completes a committed run: it moves what others wrote to the old
+// input, then cleans up.
+func (e *engine) finish(ctx context.Context, home place, j *journal) (moved int64, err error) {
+	if !e.skips(drainOld) {
+		if moved, err = e.drain(ctx, home, j); err != nil {
+			return moved, err
+		}
+	}
+	return moved, e.close(home, j)
+}
+
+// close ends a transaction: first the journal, durably, then what it names.
+func (e *engine) close(home place, j *journal) error {
+	if e.skips(journalGoneFirst) {
+		if err := e.cleanUp(home, j); err != nil {
+			return err
+		}
+	}
+	if err := e.remove(home.side(journalSuffix)); err != nil {
+		return err
+	}
+	if err := e.syncDir(home.dir, syncDirJournalGone); err != nil {
+		return err
+	}
+	return e.cleanUp(home, j)
+}
+
+func (e *engine) cleanUp(home place, j *journal) error {
+	if _, err := e.removeSides(home, homeSides); err != nil {
+		return err
+	}
+	for _, tg := range j.Targets {
+		if _, err := e.removeSides(tg.Path.place(home), targetSides); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// drainTimeout bounds the wait for a writer that holds the old input open.
+const drainTimeout = 2 * time.Second
+
+func (e *engine) drainDeadline() time.Duration {
+	return e.fs.Now() + min(e.opts.LockTimeout, drainTimeout)
+}
+
+// rollBack undoes a run that did not reach its commit point: what it did to
+// the touched targets. It looks at everything before it touches anything.
+func (e *engine) rollBack(ctx context.Context, home place, j *journal, touched []target) (moved int64, err error) {
+	var undos []func() error
+	for i := range touched {
+		undo, err := e.planUndo(ctx, home, &touched[i])
+		if err != nil {
+			return 0, err
+		}
+		undos = append(undos, undo)
+	}
+	if j.Replace && !e.skips(moveExtras) {
+		if moved, err = e.moveExtra(ctx, home, j); err != nil {
+			return moved, err
+		}
+	}
+	for _, undo := range undos {
+		if err := undo(); err != nil {
+			return moved, err
+		}
+	}
+	return moved, e.close(home, j)
+}
+
+// moveExtra saves lines that a writer appended to the new input after a rename
+// that a power cut undid.
+func (e *engine) moveExtra(ctx context.Context, home place, j *journal) (int64, error) {
+	path := home.side(newSuffix)
+	info, exists, err := e.lookup(path)
+	if err != nil || !exists || info.Size <= j.New.Bytes && j.Drain == nil {
+		return 0, err
+	}
+	f, err := e.fs.OpenFile(path, os.O_RDONLY, 0)
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	if j.Drain == nil {
+		j.Drain = &drain{Source: sourceNew, From: j.New.Bytes}
+	}
+	m := &mover{engine: e, home: home, journal: j, source: f}
+	if err := m.resume(ctx); err != nil {
+		return m.moved, err
+	}
+	for {
+		more, err := m.move(ctx, true)
+		if err != nil || !more {
+			return m.moved, err
+		}
+	}
+}
