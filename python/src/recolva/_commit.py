@@ -66,10 +66,11 @@ def _check_input(t: Transaction) -> int:
         raise Refused(f"input {path} has {now.links} names (hard links)")
     if now.size < t.input.size:
         raise Refused(cut_text(t.home.path, t.input.size, now.size))
-    unchanged = now.modified_ns == opened_as.modified_ns and now.changed_ns == opened_as.changed_ns
-    if t.racy or not unchanged:
-        if _ranges.sha256(t.input.file, 0, t.input.size) != t.input.digest(0).sha256:
-            raise Refused(f"input {path} was rewritten meanwhile")
+    unchanged = (now.modified_ns, now.changed_ns) == (opened_as.modified_ns, opened_as.changed_ns)
+    if unchanged and not t.racy:
+        return now.size
+    if _ranges.sha256(t.input.file, 0, t.input.size) != t.input.digest(0).sha256:
+        raise Refused(f"input {path} was rewritten meanwhile")
     return now.size
 
 
@@ -130,9 +131,7 @@ def _plan_input(t: Transaction, journal: Journal, retained: Staged, start: int, 
 
 def _plan_target(t: Transaction, member: Member, staged: Staged) -> Target:
     digest = staged.digest()
-    target = Target(
-        member.role, name_from(t.home, member.place), member.mode, bytes=digest.bytes, sha256=digest.sha256
-    )
+    target = Target(member.role, name_from(t.home, member.place), member.mode, bytes=digest.bytes, sha256=digest.sha256)
     file = t.data.open.get(member.place)
     if file is not None:
         info = file.info()

@@ -7,17 +7,18 @@ after a crash it can be told from one that was not.
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING, Callable
+from typing import TYPE_CHECKING
 
 from recolva import _ranges
-from recolva._journal import Drain, Journal, Notes, Piece
-from recolva._locks import DataLocks, Deadline
+from recolva._journal import Drain, Journal, Piece
+from recolva._locks import Deadline
 from recolva._places import NEW, OLD, Place, show
 from recolva._system import READ
 from recolva.errors import CommittedUncertain, NeedsRecovery
 
 if TYPE_CHECKING:
-    from recolva._system import File, System
+    from recolva._engine import Engine
+    from recolva._system import File
 
 _PIECE_BYTES = 1 << 20
 """Aimed length of a piece of whole lines."""
@@ -35,18 +36,8 @@ _TIMEOUT_SECONDS = 2.0
 class Mover:
     """Moves the lines of a nameless file to the store of a home."""
 
-    def __init__(
-        self,
-        system: System,
-        data: DataLocks,
-        home: Place,
-        journal: Journal,
-        lock_timeout: float,
-        warn: Callable[[str], object],
-    ) -> None:
-        self._system, self._data, self._home, self._journal = system, data, home, journal
-        self._timeout, self._warn = lock_timeout, warn
-        self._notes = Notes(system)
+    def __init__(self, engine: Engine, home: Place, journal: Journal) -> None:
+        self._engine, self._system, self._home, self._journal = engine, engine.system, home, journal
         self.moved = 0
         """Bytes that were moved."""
 
@@ -84,7 +75,7 @@ class Mover:
     def _run(self, source: File, drain: Drain) -> None:
         """Go on until the source has no writer and nothing is left in it."""
         system = self._system
-        deadline = Deadline(system, min(self._timeout, _TIMEOUT_SECONDS))
+        deadline = Deadline(system, min(self._engine.lock_timeout, _TIMEOUT_SECONDS))
         calm, wait = system.now(), 0.001
         while True:
             known = source.has_writers()
@@ -113,17 +104,14 @@ class Mover:
         if self._completes_last(drain, data):
             drain.from_ += 1
             return True
-        store = self._data.get(self._home, self._deadline())
+        store = self._engine.data.get(self._home, self._engine.deadline())
         try:
             self._append(store, drain, data)
         finally:
-            self._data.release(self._home)
+            self._engine.data.release(self._home)
         drain.from_, drain.piece = drain.from_ + len(data), None
         self.moved += len(data)
         return True
-
-    def _deadline(self) -> Deadline:
-        return Deadline(self._system, self._timeout)
 
     def _completes_last(self, drain: Drain, data: bytes) -> bool:
         """Tell whether data begins with the newline of the last line, swept without one.
@@ -139,7 +127,7 @@ class Mover:
         joint = _ranges.ends_open(store, info.size)
         digest = hashlib.sha256(data).hexdigest()
         drain.piece = Piece(drain.from_ + len(data), info.inode, info.size, joint, digest)
-        self._notes.write_journal(self._home, self._journal)
+        self._engine.notes.write_journal(self._home, self._journal)
         if joint:
             data = b"\n" + data
         store.reserve(info.size, len(data))
@@ -173,12 +161,12 @@ class Mover:
         data = _ranges.read_full(source, drain.from_, piece.to - drain.from_)
         if hashlib.sha256(data).hexdigest() != piece.sha256:
             raise NeedsRecovery(f"the old file of {show(self._home.path)} was changed while it was moved")
-        store = self._data.get(self._home, self._deadline())
+        store = self._engine.data.get(self._home, self._engine.deadline())
         try:
             done = self._settle_piece(store, piece, data)
             store.sync()
         finally:
-            self._data.release(self._home)
+            self._engine.data.release(self._home)
         drain.from_, drain.piece = drain.from_ + done, None
 
     def _settle_piece(self, store: File, piece: Piece, data: bytes) -> int:
@@ -194,7 +182,7 @@ class Mover:
         lines = data.rfind(b"\n", 0, match) + 1
         if match > lines:
             text = "a line that was moved to its end is torn there, and follows once more whole"
-            self._warn(f"{show(self._home.path)}: {text}")
+            self._engine.warnings.append(f"{show(self._home.path)}: {text}")
         return lines
 
     def _cut_torn(self, store: File, piece: Piece, data: bytes, size: int) -> bool:

@@ -135,7 +135,7 @@ def name_from(home: Place, place: Place) -> Name:
 def place_of(name: Name, home: Place) -> Place:
     """Find where a name in a note at home leads."""
     path = os.fsdecode(name.encode("latin-1"))
-    return Place(path if os.path.isabs(path) else os.path.normpath(os.path.join(home.directory, path)))
+    return Place(os.path.normpath(os.path.join(home.directory, path)))
 
 
 def line_of(form: dict[str, Any]) -> bytes:
@@ -286,7 +286,7 @@ def _fault(journal: Journal, home: Place) -> str:
         path = place_of(target.path, home).path
         if target.role not in ("archive", "audit") or target.mode not in ("append", "replace"):
             return f"its target {show(path)} has an unknown role or mode"
-        if os.path.normpath(path) != path or target.size < 0 or target.bytes < 0:
+        if target.size < 0 or target.bytes < 0:
             return f"its target {show(path)} is out of range"
         if journal.replace_input and path == home.path:
             return "its target is its input"

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from recolva import _ranges
 from recolva._commit import check_still_there
-from recolva._journal import Journal, Notes, Target, place_of
+from recolva._journal import Journal, Target, place_of
 from recolva._places import JOURNAL, NEW, NEXT, OLD, PRIOR, Member, show
 from recolva._stage import Staged, opened
 from recolva._system import APPEND, CREATE, File
@@ -30,7 +30,7 @@ def perform(t: Transaction, journal: Journal) -> None:
     except _UnconfirmedError as error:
         text = f"{home} is swept, but the directory could not be made durable: {error}"
         raise CommittedUncertain(text) from error.__cause__
-    except BaseException as cause:  # an interrupt, too, is settled by what the files say
+    except BaseException as cause:  # noqa: BLE001 - an interrupt, too, is settled by what the files say
         _undo(t, journal, touched, cause)
     else:
         if journal.replace_input:
@@ -90,12 +90,11 @@ def _record(t: Transaction, journal: Journal) -> None:
     A pointer without a journal is harmless; a journal whose target does not point back
     would let another store's sweep append behind ours.
     """
-    notes = Notes(t.system)
     for target in journal.targets or []:
         place = place_of(target.path, t.home)
         if place != t.home:
-            notes.write_pointer(place, t.home)
-    notes.write_journal(t.home, journal)
+            t.notes.write_pointer(place, t.home)
+    t.notes.write_journal(t.home, journal)
 
 
 def _mutate(t: Transaction, journal: Journal, touched: set[str]) -> None:

@@ -7,11 +7,11 @@ commit. The answer to any doubt is NeedsRecovery, with nothing touched.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Callable
+from typing import TYPE_CHECKING
 
 from recolva._drain import Mover
-from recolva._journal import Journal, Notes, Target, place_of
-from recolva._locks import BusyError, DataLocks, Deadline, LockFiles, lock_all
+from recolva._journal import Journal, Target, place_of
+from recolva._locks import BusyError, LockFiles, lock_all
 from recolva._places import HOME_SIDES, JOURNAL, NEW, TARGET_SIDES, Place, show
 from recolva._ranges import CutError
 from recolva._system import READ
@@ -21,7 +21,8 @@ from recolva.errors import NeedsRecovery
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from recolva._system import File, System
+    from recolva._engine import Engine
+    from recolva._system import File
 
 
 @dataclass
@@ -44,18 +45,15 @@ class Recovery:
 class Settler:
     """Finishes or undoes runs at places whose lock files are held."""
 
-    def __init__(
-        self, system: System, data: DataLocks, lock_timeout: float, warn: Callable[[str], object]
-    ) -> None:
-        self._system, self._data, self._timeout, self._warn = system, data, lock_timeout, warn
-        self._notes = Notes(system)
+    def __init__(self, engine: Engine) -> None:
+        self._engine, self._system, self._notes = engine, engine.system, engine.notes
 
     def settle(self, places: Sequence[Place], result: Recovery) -> LockFiles:
         """Lock the places and every place that an interrupted run ties to them; settle that run.
 
         The caller releases the locks that are returned; after an error none is held.
         """
-        deadline = Deadline(self._system, self._timeout)
+        deadline = self._engine.deadline()
         while True:
             locks = lock_all(self._system, places, deadline)
             try:
@@ -77,7 +75,7 @@ class Settler:
                 locks.release()
                 raise
             finally:
-                self._data.release_all()
+                self._engine.data.release_all()
             return locks
 
     def _tied(self, places: Sequence[Place], hints: Sequence[Place]) -> list[Place]:
@@ -160,7 +158,7 @@ class Settler:
         name, inode = f"{target.role} {show(place.path)}", file.info().inode
         other = inode != target.next_ino if target.mode == "replace" else target.existed and inode != target.ino
         if other:
-            self._warn(f"{name} was replaced after the sweep of {show(home.path)}")
+            self._engine.warnings.append(f"{name} was replaced after the sweep of {show(home.path)}")
             return
         try:
             intact = added_intact(file, target)
@@ -169,20 +167,17 @@ class Settler:
         if not intact:
             raise NeedsRecovery(f"{name} does not hold what a finished sweep of {show(home.path)} added to it")
 
-    def _mover(self, home: Place, journal: Journal) -> Mover:
-        return Mover(self._system, self._data, home, journal, self._timeout, self._warn)
-
     def finish(self, home: Place, journal: Journal) -> int:
         """Complete a committed run; return how many bytes others had written to the old input."""
-        mover = self._mover(home, journal)
+        mover = Mover(self._engine, home, journal)
         mover.drain_old()
         self._close(home, journal)
         return mover.moved
 
     def roll_back(self, home: Place, journal: Journal, touched: set[str]) -> int:
         """Undo a run that did not commit, where it touched anything; look at all before touching it."""
-        undos = plan_all(Undo(self._system, self._data, home, self._timeout), journal, touched)
-        mover = self._mover(home, journal)
+        undos = plan_all(Undo(self._engine, home), journal, touched)
+        mover = Mover(self._engine, home, journal)
         if journal.replace_input:
             mover.move_extra()
         for undo in undos:
@@ -203,9 +198,8 @@ class Settler:
             self._remove_sides(place_of(target.path, home), TARGET_SIDES)
 
 
-def recover_at(system: System, path: str, lock_timeout: float, warn: Callable[[str], object]) -> Recovery:
+def recover_at(engine: Engine, path: str) -> Recovery:
     """Settle what an interrupted run left at an input, archive or audit of that name."""
     result = Recovery()
-    place = Place(system.real_path(path))
-    Settler(system, DataLocks(system), lock_timeout, warn).settle([place], result).release()
+    Settler(engine).settle([Place(engine.system.real_path(path))], result).release()
     return result

@@ -35,7 +35,7 @@ class Job:
     now: int
     unit_given: bool = False
     """The caller said which unit the times have: nothing is suspected."""
-    options: Options = Options()
+    options: Options = field(default_factory=Options)
     max_line_bytes: int = MAX_LINE_BYTES
     progress: Optional[Callable[[int, int], object]] = None
 

@@ -9,6 +9,8 @@ put a disk in its place that fails, forgets or dies at any call. What is promise
     Windows a byte far off   unknown           no                     no (the sweep rolls back)
 """
 
+# The calls stand here as the system has them.
+# ruff: noqa: PTH100, PTH101, PTH114, PTH116
 from __future__ import annotations
 
 import errno
@@ -24,17 +26,48 @@ from recolva import _kernel_calls
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-if sys.platform == "win32":  # pragma: no cover
-    import msvcrt
-else:
-    import fcntl
-
 READ = os.O_RDONLY
 APPEND = os.O_RDWR | os.O_APPEND
 CREATE = os.O_RDWR | os.O_CREAT | os.O_EXCL
 """Make a file that must not exist yet."""
 
 _LOCKED_BYTE = 1 << 62  # beyond any content, because a lock of Windows forbids reading, too
+
+
+if sys.platform == "win32":  # pragma: no cover
+    import msvcrt
+
+    def _read_at(fd: int, position: int, size: int) -> bytes:
+        here = os.lseek(fd, 0, os.SEEK_CUR)  # where the next write goes
+        os.lseek(fd, position, os.SEEK_SET)
+        data = os.read(fd, size)
+        os.lseek(fd, here, os.SEEK_SET)
+        return data
+
+    def _try_lock(fd: int) -> bool:
+        here = os.lseek(fd, 0, os.SEEK_CUR)
+        os.lseek(fd, _LOCKED_BYTE, os.SEEK_SET)
+        try:
+            msvcrt.locking(fd, msvcrt.LK_NBLCK, 1)
+        except OSError as error:
+            if error.errno in (errno.EACCES, errno.EDEADLK):
+                return False
+            raise
+        finally:
+            os.lseek(fd, here, os.SEEK_SET)
+        return True
+else:
+    import fcntl
+
+    def _read_at(fd: int, position: int, size: int) -> bytes:
+        return os.pread(fd, size, position)
+
+    def _try_lock(fd: int) -> bool:
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
 
 
 class Info(NamedTuple):
@@ -93,13 +126,7 @@ class File:
     def read_at(self, position: int, size: int) -> bytes:
         """Read up to `size` bytes from a position; nothing at the end."""
         with self._named():
-            if sys.platform != "win32":
-                return os.pread(self.fd, size, position)
-            here = os.lseek(self.fd, 0, os.SEEK_CUR)  # where the next write goes
-            os.lseek(self.fd, position, os.SEEK_SET)
-            data = os.read(self.fd, size)
-            os.lseek(self.fd, here, os.SEEK_SET)
-            return data
+            return _read_at(self.fd, position, size)
 
     def write(self, data: bytes) -> None:
         """Write all of the data: at the end if opened to append, else behind the last write."""
@@ -132,23 +159,7 @@ class File:
     def try_lock(self) -> bool:
         """Take the exclusive lock of the file, without waiting."""
         with self._named():
-            if sys.platform != "win32":
-                try:
-                    fcntl.flock(self.fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                except BlockingIOError:
-                    return False
-                return True
-            here = os.lseek(self.fd, 0, os.SEEK_CUR)
-            os.lseek(self.fd, _LOCKED_BYTE, os.SEEK_SET)
-            try:
-                msvcrt.locking(self.fd, msvcrt.LK_NBLCK, 1)
-            except OSError as error:
-                if error.errno in (errno.EACCES, errno.EDEADLK):
-                    return False
-                raise
-            finally:
-                os.lseek(self.fd, here, os.SEEK_SET)
-            return True
+            return _try_lock(self.fd)
 
     def unlock(self) -> None:
         """Give the lock up, also where a forked child still has the file open."""

@@ -19,9 +19,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Optional
 
-from recolva import _commit, _perform, _system
+from recolva import _commit, _perform
 from recolva._audit import NO_PREVIOUS
-from recolva._locks import DataLocks, Deadline, LockFiles
+from recolva._engine import Engine
 from recolva._places import ADD, AUD, NEW, NEXT, Files, Member, Members
 from recolva._recover import Recovery, Settler
 from recolva._stage import Final, Input, Last, RunLine, Staged, chain_link
@@ -30,8 +30,9 @@ from recolva.errors import CommittedUncertain, Refused
 
 if TYPE_CHECKING:
     from recolva._journal import Target
+    from recolva._locks import Deadline, LockFiles
     from recolva._places import Place
-    from recolva._system import Info, System
+    from recolva._system import Info
 
 
 @dataclass(frozen=True)
@@ -51,10 +52,10 @@ class Transaction:
 
     def __init__(self, files: Files, options: Options) -> None:
         """Lock and open the files, or raise; nothing was opened for writing then."""
-        self.system: System = _system.SYSTEM
+        engine = self._engine = Engine(options.lock_timeout)
+        self.system, self.data, self.notes = engine.system, engine.data, engine.notes
         self.files, self.options = files, options
         self.locks: Optional[LockFiles] = None
-        self.data = DataLocks(self.system)
         self.retained: Optional[Staged] = None
         self.pruned: Optional[Staged] = None
         self.audit: Optional[Staged] = None
@@ -63,9 +64,8 @@ class Transaction:
         self.prev = NO_PREVIOUS
         self.racy = False
         """The input's time of change may hide a later change."""
-        self._warnings: list[str] = []
         self._done = False
-        self.settler = Settler(self.system, self.data, options.lock_timeout, self._warnings.append)
+        self.settler = Settler(engine)
         try:
             self._begin()
         except BaseException:
@@ -75,9 +75,7 @@ class Transaction:
         self._warn()
 
     def _begin(self) -> None:
-        members = self.members = Members(
-            self.system, self.files, allow_network_fs=self.options.allow_network_fs
-        )
+        members = self.members = Members(self.system, self.files, allow_network_fs=self.options.allow_network_fs)
         members.inspect()
         changing = [member.place for member in members.changing()]
         if changing:
@@ -172,7 +170,7 @@ class Transaction:
 
     def deadline(self) -> Deadline:
         """Return how long to wait for a lock from now on."""
-        return Deadline(self.system, self.options.lock_timeout)
+        return self._engine.deadline()
 
     def commit(self, last: Optional[Last], run_line: Optional[RunLine]) -> Final:
         """Make everything staged happen; on any error but CommittedUncertain nothing has."""
@@ -214,6 +212,5 @@ class Transaction:
 
     def _warn(self) -> None:
         """Pass warnings on, now that everything is in order again."""
-        while self._warnings:
-            warnings.warn(self._warnings.pop(0), RuntimeWarning, stacklevel=6)
-
+        while self._engine.warnings:
+            warnings.warn(self._engine.warnings.pop(0), RuntimeWarning, stacklevel=6)

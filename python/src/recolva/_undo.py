@@ -10,27 +10,27 @@ from typing import TYPE_CHECKING, Callable
 
 from recolva import _ranges
 from recolva._journal import Journal, Target, place_of
-from recolva._locks import DataLocks, Deadline
 from recolva._places import PRIOR, Place, show
 from recolva._stage import staged_name
 from recolva._system import READ
 from recolva.errors import NeedsRecovery
 
 if TYPE_CHECKING:
-    from recolva._system import File, Info, System
+    from recolva._engine import Engine
+    from recolva._system import File, Info
 
 
 class Undo:
     """Undoes what a run that did not commit did to its targets."""
 
-    def __init__(self, system: System, data: DataLocks, home: Place, lock_timeout: float) -> None:
-        self._system, self._data, self._home, self._timeout = system, data, home, lock_timeout
+    def __init__(self, engine: Engine, home: Place) -> None:
+        self._engine, self._system, self._home = engine, engine.system, home
 
     def plan(self, target: Target) -> Callable[[], None]:
         """Find out how to give a target its earlier content back."""
         system, place = self._system, place_of(target.path, self._home)
         try:
-            file = self._data.get(place, Deadline(system, self._timeout))
+            file = self._engine.data.get(place, self._engine.deadline())
         except FileNotFoundError:
             if target.existed:
                 raise self._stuck(target, place, "is missing, and {} must be cut from it") from None
@@ -56,16 +56,14 @@ class Undo:
         return NeedsRecovery(f"{target.role} {show(place.path)} {text}")
 
     def _remove(self, place: Place) -> None:
-        self._data.release(place)
+        self._engine.data.release(place)
         self._system.remove(place.path)
         self._system.sync_directory(place.directory)
 
     def _check_cut(self, target: Target, place: Place, file: File, size: int) -> None:
         """Make sure that all bytes past the target's earlier length are ours."""
         if size < target.size:
-            raise self._stuck(
-                target, place, f"is shorter ({size} bytes) than before {{}} ({target.size} bytes)"
-            )
+            raise self._stuck(target, place, f"is shorter ({size} bytes) than before {{}} ({target.size} bytes)")
         if size == target.size:
             return
         if size > target.size + target.added or not self._is_ours(target, file, size):
@@ -106,7 +104,7 @@ class Undo:
             raise NeedsRecovery(f"{show(prior_path)} {text}")
 
         def restore() -> None:
-            self._data.release(place)
+            self._engine.data.release(place)
             system.rename(prior_path, place.path)
             system.sync_directory(place.directory)
 

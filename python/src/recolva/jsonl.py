@@ -44,11 +44,11 @@ import os
 import warnings
 from typing import TYPE_CHECKING, Any, Optional
 
-from recolva import _system
 from recolva._append import append
 from recolva._arguments import INT64_MAX, choice, integer, number
 from recolva._audit import Policy
 from recolva._columns import Decisions
+from recolva._engine import Engine
 from recolva._lines import MAX_LINE_BYTES
 from recolva._places import Files
 from recolva._recover import Recovery, recover_at
@@ -233,12 +233,11 @@ def recover(path: Path, *, lock_timeout: float = LOCK_TIMEOUT) -> Recovery:
     only a person can tell what to do, and CommittedUncertain while a writer still holds an
     old file open.
     """
-    said: list[str] = []
-    wait = number("lock_timeout", lock_timeout, 0, _LONGEST_WAIT)
+    engine = Engine(number("lock_timeout", lock_timeout, 0, _LONGEST_WAIT))
     try:
-        return recover_at(_system.SYSTEM, _path("path", path), wait, said.append)
+        return recover_at(engine, _path("path", path))
     finally:
-        for text in said:
+        for text in engine.warnings:
             warnings.warn(text, RuntimeWarning, stacklevel=2)
 
 
