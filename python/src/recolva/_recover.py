@@ -100,11 +100,12 @@ class Settler:
             if journal is not None:
                 result.found = True
                 self._settle_journal(place, journal, result)
+        # Where no journal is seen, it may have been removed by a run that was killed before this
+        # was durable: it must be gone for good before what it names is removed, or used again.
+        for directory in dict.fromkeys(place.directory for place in places):
+            self._system.sync_directory(directory)
         for place in places:
             result.found |= self._remove_sides(place, TARGET_SIDES + HOME_SIDES)
-        for directory in dict.fromkeys(place.directory for place in places):
-            # A journal that is gone must be gone for good before its names are used again.
-            self._system.sync_directory(directory)
 
     def _remove_sides(self, place: Place, suffixes: Sequence[str]) -> bool:
         """Remove files that mean nothing without a journal; tell whether there was one."""
