@@ -55,10 +55,30 @@ func (t *Transaction) prepare(ctx context.Context, last *Last, runLine func(Fina
 		}
 	}
 	j, err := t.plan(final, size)
+	if err == nil && j != nil {
+		err = t.dropUnused(j)
+	}
 	if err != nil || j == nil {
 		return final, nil, err
 	}
 	return final, j, t.syncStage(j)
+}
+
+// dropUnused removes what was staged for a file that stays as it is.
+func (t *Transaction) dropUnused(j *journal) error {
+	used := map[*staged]bool{t.stage.retained: j.Replace}
+	for i := range j.Targets {
+		_, s := t.targetFiles(&j.Targets[i])
+		used[s] = true
+	}
+	for _, s := range t.stage.all() {
+		if s.file != nil && !used[s] {
+			if err := errors.Join(s.close(), t.remove(s.path)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // lockFiles locks the data files in the order of their inodes.
@@ -284,6 +304,9 @@ func (t *Transaction) planTarget(j *journal, m *member, s *staged) error {
 func (t *Transaction) syncStage(j *journal) error {
 	syncs := map[*staged]step{t.stage.retained: syncNew, t.stage.pruned: syncAdd, t.stage.audit: syncAud}
 	for _, s := range t.stage.all() {
+		if s.file == nil {
+			continue
+		}
 		if err := s.flush(); err != nil {
 			return err
 		}

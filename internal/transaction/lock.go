@@ -1,14 +1,14 @@
 package transaction
 
 import (
-	"cmp"
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/iamfaham/recolva/internal/storefs"
@@ -16,10 +16,13 @@ import (
 
 const lockPoll = 10 * time.Millisecond
 
-// lockSet holds the lock files of all places of a transaction.
+// lockSet holds the lock files of all places of a transaction. The first is
+// its home; its lock file names the others too, so that whoever finds it after
+// a crash can clean up beside them.
 type lockSet struct {
 	engine *engine
 	held   []heldLock
+	ties   []place // named by a lock file that a killed process left
 }
 
 type heldLock struct {
@@ -28,110 +31,166 @@ type heldLock struct {
 	info storefs.Info
 }
 
-// lockKey orders the lock files of all processes alike, whether the files
-// themselves exist yet or not, so that two sweeps that want the same files in
-// opposite roles cannot wait for each other.
-type lockKey struct {
-	dev, ino     uint64
-	folded, base string
+// errBusy carries who holds a lock that could not be had at once.
+type errBusy struct {
+	place  place
+	holder string
 }
 
-func (k lockKey) compare(l lockKey) int {
-	return cmp.Or(cmp.Compare(k.dev, l.dev), cmp.Compare(k.ino, l.ino),
-		strings.Compare(k.folded, l.folded), strings.Compare(k.base, l.base))
-}
+func (b errBusy) Error() string { return show(b.place.path) + " is busy: " + b.holder + " holds it" }
 
-// lockAll takes the lock file of every place, in the common order.
+// lockAll takes the lock files of all places. It never waits for one while it
+// holds another: when one is busy it gives all back and begins again, so that
+// sweeps that want the same files in opposite roles cannot wait for each
+// other.
 func (e *engine) lockAll(ctx context.Context, places []place, deadline time.Duration) (*lockSet, error) {
-	keys := map[string]lockKey{}
-	for _, p := range places {
-		dir, err := e.fs.Lstat(p.dir)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", show(p.path), bare(err))
+	for {
+		set := &lockSet{engine: e}
+		err := set.extend(places)
+		if err == nil {
+			return set, nil
 		}
-		keys[p.path] = lockKey{dir.Dev, dir.Ino, strings.ToLower(p.base), p.base}
-	}
-	sorted := slices.Clone(places)
-	slices.SortFunc(sorted, func(a, b place) int { return keys[a.path].compare(keys[b.path]) })
-	set := &lockSet{engine: e}
-	for _, p := range sorted {
-		if err := set.add(ctx, p, deadline); err != nil {
-			set.release()
+		set.release()
+		var busy errBusy
+		if !errors.As(err, &busy) {
+			return nil, err
+		}
+		if e.fs.Now() >= deadline {
+			return nil, refusedf("%w (waited %s)", busy, e.opts.LockTimeout)
+		}
+		// Two processes that got in each other's way part by their numbers.
+		if err := e.fs.Sleep(ctx, lockPoll+time.Duration(e.fs.Pid()%8)*time.Millisecond); err != nil {
 			return nil, err
 		}
 	}
-	return set, nil
+}
+
+// extend takes the locks of the places that the set does not hold yet.
+func (s *lockSet) extend(places []place) error {
+	if s.engine.skips(lockStore) {
+		return nil
+	}
+	if len(s.held) == 0 {
+		if err := s.add(places[0]); err != nil {
+			return err
+		}
+	}
+	s.sign(0, places)
+	for _, p := range places[1:] {
+		if slices.ContainsFunc(s.held, func(h heldLock) bool { return h.path == p.path }) {
+			continue
+		}
+		if err := s.add(p); err != nil {
+			return err
+		}
+		s.sign(len(s.held)-1, nil)
+	}
+	return nil
 }
 
 // add takes one lock file: open, lock, and look whether the name still leads
 // to what was locked, because whoever releases a lock removes the name.
-func (s *lockSet) add(ctx context.Context, p place, deadline time.Duration) error {
-	e := s.engine
-	if e.skips(lockStore) {
-		return nil
+func (s *lockSet) add(p place) error {
+	e, path := s.engine, p.side(lockSuffix)
+	f, err := e.fs.OpenFile(path, os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o600)
+	if err != nil {
+		return fmt.Errorf("cannot lock %s: %w", show(p.path), err)
 	}
-	for {
-		f, err := e.fs.OpenFile(p.side(lockSuffix), os.O_RDWR|os.O_CREATE, 0o600)
-		if err != nil {
-			return fmt.Errorf("cannot lock %s: %w", show(p.path), err)
-		}
-		info, got, err := s.try(f, p)
-		if err != nil || got {
-			if err != nil {
-				_ = f.Close()
-				return err
-			}
-			e.signLock(f)
-			if now, err := f.Stat(); err == nil {
-				info = now
-			}
-			s.held = append(s.held, heldLock{p, f, info})
-			return nil
-		}
-		holder := readHolder(f)
+	info, err := s.try(f, p)
+	if err != nil {
 		_ = f.Close()
-		if e.fs.Now() >= deadline {
-			return refusedf("%s is busy: %s holds it (waited %s)", show(p.path), holder, e.opts.LockTimeout)
-		}
-		if err := e.fs.Sleep(ctx, lockPoll); err != nil {
-			return err
-		}
+		return err
 	}
+	s.ties = append(s.ties, e.readTies(f, info, p)...)
+	s.held = append(s.held, heldLock{p, f, info})
+	return nil
 }
 
-func (s *lockSet) try(f storefs.File, p place) (info storefs.Info, got bool, err error) {
+func (s *lockSet) try(f storefs.File, p place) (info storefs.Info, err error) {
 	if info, err = f.Stat(); err != nil {
-		return info, false, err
+		return info, err
 	}
 	if !info.Mode.IsRegular() {
-		return info, false, refusedf("%s is %s, not a lock file", show(p.side(lockSuffix)), kindOf(info.Mode))
+		return info, refusedf("%s is %s, not a lock file", show(p.side(lockSuffix)), kindOf(info.Mode))
 	}
 	for _, h := range s.held {
 		if h.info.SameFile(info) { // names that differ only in case, or by a bind mount
-			return info, false, refusedf("%s and %s are the same file", show(h.path), show(p.path))
+			return info, refusedf("%s and %s are the same file", show(h.path), show(p.path))
 		}
 	}
-	if got, err = f.TryLock(); err != nil || !got {
-		return info, false, err
+	got, err := f.TryLock()
+	if err != nil {
+		return info, err
+	}
+	if !got {
+		return info, errBusy{p, readHolder(f, info.Size)}
 	}
 	current, exists, err := s.engine.lookup(p.side(lockSuffix))
-	return info, exists && current.SameFile(info), err
+	if err == nil && (!exists || !current.SameFile(info)) {
+		err = errBusy{p, "another process"}
+	}
+	return info, err
 }
 
-// signLock writes the number of this process into the lock file, for the text
-// that others print. A full disk must not stop a sweep that frees space, so
-// errors do not count.
-func (e *engine) signLock(f storefs.File) {
-	if f.Truncate(0) == nil {
-		_, _ = f.Write([]byte(strconv.Itoa(e.fs.Pid()) + "\n"))
+// signature is one line of a home's lock file: who holds it, and the places
+// that belong to it.
+type signature struct {
+	Pid  int        `json:"pid"`
+	With []byteName `json:"with"`
+}
+
+// sign appends a line to a lock file. What killed processes wrote there stays,
+// so that no hint is lost before its place is clean. A full disk must not stop
+// a sweep that frees space, so errors do not count.
+func (s *lockSet) sign(i int, places []place) {
+	h := &s.held[i]
+	note := signature{s.engine.fs.Pid(), []byteName{}}
+	for _, p := range places {
+		if p.path != h.path {
+			note.With = append(note.With, nameFrom(h.place, p))
+		}
+	}
+	if line, err := json.Marshal(note); err == nil {
+		_, _ = h.file.Write(append(line, '\n'))
+	}
+	if info, err := h.file.Stat(); err == nil {
+		h.info = info
 	}
 }
 
-func readHolder(f storefs.File) string {
-	var buf [20]byte
-	n, _ := f.ReadAt(buf[:], 0)
-	if pid, err := strconv.Atoi(strings.TrimSpace(string(buf[:n]))); err == nil && pid > 0 {
-		return "process " + strconv.Itoa(pid)
+func readSignatures(f storefs.File, size int64) (out []signature) {
+	buf := make([]byte, min(size, maxNoteBytes))
+	n, _ := f.ReadAt(buf, 0)
+	for line := range bytes.Lines(buf[:n]) {
+		var s signature
+		if json.Unmarshal(line, &s) == nil {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+const maxTies = 64
+
+// readTies reads the places that killed processes of this user named in a lock
+// file. They are hints: beside them only what lies about unused is removed.
+func (e *engine) readTies(f storefs.File, info storefs.Info, home place) (ties []place) {
+	if info.UID != e.fs.UID() {
+		return nil
+	}
+	for _, s := range readSignatures(f, info.Size) {
+		for _, name := range s.With {
+			if len(ties) < maxTies {
+				ties = append(ties, name.place(home))
+			}
+		}
+	}
+	return ties
+}
+
+func readHolder(f storefs.File, size int64) string {
+	if all := readSignatures(f, size); len(all) > 0 {
+		return "process " + strconv.Itoa(all[len(all)-1].Pid)
 	}
 	return "another process"
 }
@@ -146,14 +205,6 @@ func (s *lockSet) release() {
 		_ = h.file.Close()
 	}
 	s.held = nil
-}
-
-func (s *lockSet) places() []place {
-	var out []place
-	for _, h := range s.held {
-		out = append(out, h.place)
-	}
-	return out
 }
 
 // dataLocks holds the locks on the data files themselves, which cooperating

@@ -31,33 +31,48 @@ func (e *engine) settle(ctx context.Context, places []place, result *RecoverResu
 	deadline := e.deadline()
 	for {
 		locks, err := e.lockAll(ctx, places, deadline)
-		if err != nil {
-			return nil, err
-		}
-		if e.skips(settleFirst) {
-			return locks, nil
-		}
-		wider, err := e.tied(places)
-		if err == nil && len(wider) == len(places) {
-			err = e.settleLocked(ctx, places, result)
-		}
-		if err != nil || len(wider) == len(places) {
+		if err != nil || e.skips(settleFirst) {
 			return locks, err
 		}
-		// The further locks come before some that are held in the common
-		// order, so begin anew with all of them.
-		locks.release()
-		places = wider
+		wider, err := e.tied(places, locks.ties)
+		if err != nil {
+			return locks, err
+		}
+		if len(wider) > len(places) {
+			err = locks.extend(wider)
+			places = wider
+			if errors.As(err, new(errBusy)) {
+				locks.release()
+				continue // begin anew, with all of them
+			}
+			if err != nil {
+				return locks, err
+			}
+			if wider, err = e.tied(places, locks.ties); err != nil {
+				return locks, err
+			}
+			if len(wider) > len(places) {
+				locks.release()
+				places = wider
+				continue
+			}
+		}
+		return locks, e.settleLocked(ctx, places, result)
 	}
 }
 
-// tied adds to places the homes that their pointers name, and the targets of
-// the journals at these places.
-func (e *engine) tied(places []place) ([]place, error) {
+// tied adds to places the homes that their pointers name, the targets of the
+// journals at these places, and the hints whose directory is there.
+func (e *engine) tied(places, hints []place) ([]place, error) {
 	out := slices.Clone(places)
 	add := func(p place) {
 		if !slices.ContainsFunc(out, func(q place) bool { return q.path == p.path }) {
 			out = append(out, p)
+		}
+	}
+	for _, p := range hints {
+		if _, exists, err := e.lookup(p.dir); err == nil && exists {
+			add(p)
 		}
 	}
 	for _, p := range places {
@@ -98,24 +113,25 @@ func (e *engine) settleLocked(ctx context.Context, places []place, result *Recov
 			return err
 		}
 	}
-	dirs := map[string]bool{}
+	// Where no journal is seen, it may have been removed by a run that was
+	// killed before this was durable: it must be gone for good before what it
+	// names is removed, or its names are used again.
+	var synced []string
+	for _, p := range places {
+		if slices.Contains(synced, p.dir) {
+			continue
+		}
+		synced = append(synced, p.dir)
+		if err := e.syncDir(p.dir, syncDirSettled); err != nil {
+			return err
+		}
+	}
 	for _, p := range places {
 		removed, err := e.removeSides(p, allSides)
 		if err != nil {
 			return err
 		}
 		result.Found = result.Found || removed
-		dirs[p.dir] = true
-	}
-	for _, p := range places {
-		if dirs[p.dir] {
-			delete(dirs, p.dir)
-			// A journal that is gone must be gone for good before its names
-			// are used again.
-			if err := e.syncDir(p.dir, syncDirSettled); err != nil {
-				return err
-			}
-		}
 	}
 	return nil
 }

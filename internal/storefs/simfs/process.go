@@ -1,0 +1,482 @@
+package simfs
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/iamfaham/recolva/internal/storefs"
+)
+
+// ErrDead is what every call of a stopped process returns.
+var ErrDead = errors.New("the process is dead")
+
+// Fault is what happens to one operation.
+type Fault uint8
+
+const (
+	NoFault     Fault = iota
+	Crash             // the process ends before the operation
+	Fail              // EIO, nothing done (a failed fsync drops what it should have kept)
+	FailDone          // EIO, although it was done
+	Full              // ENOSPC, nothing done
+	ShortOnFull       // ENOSPC after half of a write
+)
+
+// Process is a process on a Disk; it implements storefs.FS.
+type Process struct {
+	Disk   *Disk
+	Number int
+	// Before is called before each operation; changing tells one that changes
+	// something or could be lost. It may return a fault.
+	Before func(name, path string, changing bool) Fault
+	// NoLeases makes the probes answer ErrUnsupported, as on macOS.
+	NoLeases bool
+	dead     bool
+	now      time.Duration
+}
+
+// Process starts a process.
+func (d *Disk) Process(pid int) *Process { return &Process{Disk: d, Number: pid} }
+
+// Dead tells whether the process was stopped.
+func (p *Process) Dead() bool { return p.dead }
+
+// step runs one operation with its fault.
+func (p *Process) step(name, path string, changing bool, do func() error) error {
+	return p.run(name, path, changing, do, func() error { return nil })
+}
+
+// stepShort is step for a write, which a full disk may cut short.
+func (p *Process) stepShort(name, path string, do, half func() error) error {
+	return p.run(name, path, true, do, half)
+}
+
+func (p *Process) run(name, path string, changing bool, do, half func() error) error {
+	if p.dead {
+		return ErrDead
+	}
+	fault := NoFault
+	if p.Before != nil {
+		fault = p.Before(name, path, changing)
+	}
+	var err error
+	switch fault {
+	case Crash:
+		p.dead = true
+		return ErrDead
+	case NoFault:
+		err = do()
+	case Fail:
+		err = syscall.EIO
+	case FailDone:
+		_ = do()
+		err = syscall.EIO
+	case Full:
+		err = syscall.ENOSPC
+	case ShortOnFull:
+		_ = half()
+		err = syscall.ENOSPC
+	}
+	if err != nil {
+		return &fs.PathError{Op: name, Path: path, Err: err}
+	}
+	return nil
+}
+
+func (p *Process) dir(path string) (*directory, string, error) {
+	dir := p.Disk.dirs[filepath.Dir(path)]
+	if dir == nil {
+		return nil, "", syscall.ENOENT
+	}
+	return dir, filepath.Base(path), nil
+}
+
+// OpenFile implements storefs.FS.
+func (p *Process) OpenFile(path string, flag int, perm fs.FileMode) (storefs.File, error) {
+	var file *File
+	err := p.step("open", path, flag&os.O_CREATE != 0, func() error {
+		dir, base, err := p.dir(path)
+		if err != nil {
+			return err
+		}
+		d := p.Disk
+		ino := d.inodes[dir.names[base]]
+		switch {
+		case ino == nil && flag&os.O_CREATE == 0:
+			return syscall.ENOENT
+		case ino != nil && flag&os.O_EXCL != 0:
+			return syscall.EEXIST
+		case ino != nil && ino.leased != 0:
+			return syscall.EWOULDBLOCK
+		case ino == nil:
+			d.nextIno++
+			ino = &inode{number: d.nextIno, mode: perm, stableM: perm, modTime: d.tick(), chgTime: d.clock}
+			d.inodes[ino.number] = ino
+			dir.change(entry{name: base, ino: ino.number})
+		}
+		file = &File{p, path, d.nextFD}
+		d.handles[d.nextFD] = &handle{
+			pid: p.Number, ino: ino.number, write: flag&(os.O_WRONLY|os.O_RDWR) != 0, appends: flag&os.O_APPEND != 0,
+		}
+		d.nextFD++
+		return nil
+	})
+	if err != nil {
+		if file != nil {
+			p.Disk.closeHandle(file.fd)
+		}
+		return nil, err
+	}
+	return file, nil
+}
+
+func (dir *directory) change(e entry) {
+	dir.pending = append(dir.pending, e)
+	e.apply(dir.names)
+}
+
+// Lstat implements storefs.FS.
+func (p *Process) Lstat(path string) (info storefs.Info, err error) {
+	err = p.step("lstat", path, false, func() error {
+		if dir := p.Disk.dirs[path]; dir != nil {
+			info = storefs.Info{Dev: 1, Ino: dir.number, Mode: fs.ModeDir | 0o755, Nlink: 1}
+			return nil
+		}
+		ino := p.Disk.at(path)
+		if ino == nil {
+			return syscall.ENOENT
+		}
+		info = p.Disk.info(ino)
+		return nil
+	})
+	return info, err
+}
+
+func (d *Disk) info(ino *inode) storefs.Info {
+	return storefs.Info{
+		Dev: 1, Ino: ino.number, Mode: ino.mode, Nlink: d.links(ino.number), UID: ino.uid,
+		Size: int64(len(ino.data)), ModNanos: ino.modTime, ChangeNano: ino.chgTime,
+	}
+}
+
+// Link implements storefs.FS.
+func (p *Process) Link(oldPath, newPath string) error {
+	return p.step("link", newPath, true, func() error {
+		dir, base, err := p.dir(newPath)
+		if err != nil {
+			return err
+		}
+		ino := p.Disk.at(oldPath)
+		if ino == nil {
+			return syscall.ENOENT
+		}
+		if dir.names[base] != 0 {
+			return syscall.EEXIST
+		}
+		dir.change(entry{name: base, ino: ino.number})
+		ino.chgTime = p.Disk.tick()
+		return nil
+	})
+}
+
+// Rename implements storefs.FS; both names must be in one directory.
+func (p *Process) Rename(oldPath, newPath string) error {
+	return p.step("rename", newPath, true, func() error {
+		dir, base, err := p.dir(newPath)
+		if err != nil {
+			return err
+		}
+		ino := p.Disk.at(oldPath)
+		switch {
+		case ino == nil:
+			return syscall.ENOENT
+		case filepath.Dir(oldPath) != filepath.Dir(newPath):
+			return syscall.EXDEV
+		case dir.names[base] == ino.number: // two names of one file: POSIX says nothing happens
+			return nil
+		}
+		dir.change(entry{name: base, ino: ino.number, renamed: filepath.Base(oldPath)})
+		return nil
+	})
+}
+
+// Remove implements storefs.FS.
+func (p *Process) Remove(path string) error {
+	dir, base, err := p.dir(path)
+	if err != nil || dir.names[base] == 0 && !p.dead { // changes nothing: no place to crash
+		return &fs.PathError{Op: "remove", Path: path, Err: syscall.ENOENT}
+	}
+	return p.step("remove", path, true, func() error {
+		dir.change(entry{name: base})
+		return nil
+	})
+}
+
+// SyncDir implements storefs.FS. When it fails the changes stay pending.
+func (p *Process) SyncDir(path string) error {
+	return p.step("syncdir", path, true, func() error {
+		dir := p.Disk.dirs[path]
+		if dir == nil {
+			return syscall.ENOENT
+		}
+		for _, e := range dir.pending {
+			e.apply(dir.stable)
+		}
+		dir.pending = nil
+		return nil
+	})
+}
+
+// RealPath implements storefs.FS; the simulated disk has no links.
+func (p *Process) RealPath(path string) (string, error) { return filepath.Clean(path), nil }
+
+// Network implements storefs.FS.
+func (p *Process) Network(dir string) (string, error) {
+	if strings.HasPrefix(dir, "/net") {
+		return "NFS", nil
+	}
+	return "", nil
+}
+
+// RenamesOpenFiles implements storefs.FS.
+func (p *Process) RenamesOpenFiles() bool { return true }
+
+// Pid implements storefs.FS.
+func (p *Process) Pid() int { return p.Number }
+
+// UID implements storefs.FS.
+func (p *Process) UID() uint32 { return 0 }
+
+// Now implements storefs.FS: time passes only in Sleep.
+func (p *Process) Now() time.Duration { return p.now }
+
+// Sleep implements storefs.FS.
+func (p *Process) Sleep(_ context.Context, d time.Duration) error {
+	return p.step("sleep", "", false, func() error {
+		p.now += d
+		return nil
+	})
+}
+
+// File is an open file of a Process.
+type File struct {
+	process *Process
+	path    string
+	fd      int
+}
+
+// On gives the same open file of a process on a copy of the disk.
+func (f *File) On(p *Process) *File { return &File{p, f.path, f.fd} }
+
+func (f *File) inode() *inode {
+	h := f.process.Disk.handles[f.fd]
+	if h == nil {
+		return nil
+	}
+	return f.process.Disk.inodes[h.ino]
+}
+
+func (f *File) do(name string, changing bool, fn func(h *handle, ino *inode) error) error {
+	return f.process.step(name, f.path, changing, func() error {
+		ino := f.inode()
+		if ino == nil {
+			return fs.ErrClosed
+		}
+		return fn(f.process.Disk.handles[f.fd], ino)
+	})
+}
+
+// ReadAt implements storefs.File.
+func (f *File) ReadAt(b []byte, off int64) (n int, err error) {
+	if f.process.dead {
+		return 0, ErrDead
+	}
+	ino := f.inode()
+	if ino == nil {
+		return 0, fs.ErrClosed
+	}
+	if off < int64(len(ino.data)) {
+		n = copy(b, ino.data[off:])
+	}
+	if n < len(b) {
+		err = io.EOF
+	}
+	return n, err
+}
+
+// Write implements storefs.File.
+func (f *File) Write(b []byte) (int, error) {
+	short := false
+	err := f.process.stepShort("write", f.path, func() error {
+		return f.put(b)
+	}, func() error {
+		short = true
+		return f.put(b[:len(b)/2])
+	})
+	switch {
+	case err == nil:
+		return len(b), nil
+	case short:
+		return len(b) / 2, err
+	}
+	return 0, err
+}
+
+func (f *File) put(b []byte) error {
+	ino := f.inode()
+	if ino == nil {
+		return fs.ErrClosed
+	}
+	return f.process.Disk.write(f.process.Disk.handles[f.fd], ino, b)
+}
+
+func (d *Disk) write(h *handle, ino *inode, b []byte) error {
+	if !h.write {
+		return syscall.EBADF
+	}
+	if h.appends {
+		h.position = int64(len(ino.data))
+	}
+	data := slices.Clone(b)
+	ino.data = written(ino.data, h.position, data)
+	ino.pending = append(ino.pending, change{offset: h.position, data: data})
+	ino.modTime, ino.chgTime = d.tick(), d.clock
+	h.position += int64(len(b))
+	return nil
+}
+
+// Stat implements storefs.File.
+func (f *File) Stat() (info storefs.Info, err error) {
+	if f.process.dead {
+		return info, ErrDead
+	}
+	ino := f.inode()
+	if ino == nil {
+		return info, fs.ErrClosed
+	}
+	return f.process.Disk.info(ino), nil
+}
+
+// Truncate implements storefs.File.
+func (f *File) Truncate(size int64) error {
+	return f.do("truncate", true, func(h *handle, ino *inode) error {
+		if !h.write {
+			return syscall.EINVAL
+		}
+		if size == int64(len(ino.data)) {
+			return nil
+		}
+		ino.data = resized(ino.data, size)
+		ino.pending = append(ino.pending, change{cut: true, offset: size})
+		ino.modTime, ino.chgTime = f.process.Disk.tick(), f.process.Disk.clock
+		return nil
+	})
+}
+
+// Sync implements storefs.File.
+func (f *File) Sync() error {
+	err := f.do("fsync", true, func(_ *handle, ino *inode) error {
+		for _, c := range ino.pending {
+			ino.applyStable(c, false, nil)
+		}
+		ino.pending = nil
+		return nil
+	})
+	if errors.Is(err, syscall.EIO) {
+		if ino := f.inode(); ino != nil {
+			ino.pending = nil // dropped, unless the fault came after
+		}
+	}
+	return err
+}
+
+// Reserve implements storefs.File.
+func (f *File) Reserve(int64, int64) error {
+	return f.do("reserve", true, func(*handle, *inode) error { return nil })
+}
+
+// TryLock implements storefs.File.
+func (f *File) TryLock() (got bool, err error) {
+	err = f.do("lock", false, func(_ *handle, ino *inode) error {
+		if got = ino.locked == 0 || ino.locked == f.fd; got {
+			ino.locked = f.fd
+		}
+		return nil
+	})
+	return got, err
+}
+
+// Unlock implements storefs.File.
+func (f *File) Unlock() error {
+	return f.do("unlock", false, func(_ *handle, ino *inode) error {
+		if ino.locked == f.fd {
+			ino.locked = 0
+		}
+		return nil
+	})
+}
+
+// HasWriters implements storefs.File.
+func (f *File) HasWriters() (writers bool, err error) {
+	if f.process.NoLeases {
+		return false, storefs.ErrUnsupported
+	}
+	err = f.do("lease", false, func(_ *handle, ino *inode) error {
+		for _, h := range f.process.Disk.handles {
+			writers = writers || h.ino == ino.number && h.write
+		}
+		return nil
+	})
+	return writers, err
+}
+
+// TryExclusive implements storefs.File.
+func (f *File) TryExclusive() (release func(), ok bool, err error) {
+	if f.process.NoLeases {
+		return nil, false, storefs.ErrUnsupported
+	}
+	err = f.do("lease", false, func(_ *handle, ino *inode) error {
+		for fd, h := range f.process.Disk.handles {
+			if h.ino == ino.number && fd != f.fd {
+				return nil
+			}
+		}
+		ino.leased, ok = f.fd, true
+		return nil
+	})
+	return func() {
+		if ino := f.inode(); ino != nil {
+			ino.leased = 0
+		}
+	}, ok, err
+}
+
+// CopyAttributes implements storefs.File.
+func (f *File) CopyAttributes(from storefs.File, _ storefs.Attributes) error {
+	model, err := from.Stat()
+	if err != nil {
+		return err
+	}
+	return f.do("chmod", true, func(_ *handle, ino *inode) error {
+		ino.mode, ino.chgTime = model.Mode, f.process.Disk.tick()
+		ino.pending = append(ino.pending, change{attr: true, mode: model.Mode})
+		return nil
+	})
+}
+
+// Close implements storefs.File.
+func (f *File) Close() error {
+	if f.process.dead {
+		return ErrDead
+	}
+	f.process.Disk.closeHandle(f.fd)
+	return nil
+}
