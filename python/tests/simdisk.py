@@ -52,6 +52,10 @@ class Disk:
         self.clock = 0
         self.seconds = 0.0
 
+    def process(self, pid: int) -> Simulated:
+        """Return a process that uses the disk."""
+        return Simulated(self, pid)
+
     def change(self, names: dict[str, Optional[Node]]) -> None:
         """Change some names of one directory in one step."""
         self.changes.setdefault(os.path.dirname(next(iter(names))), []).append(names)

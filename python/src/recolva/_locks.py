@@ -145,12 +145,13 @@ class LockFiles:
         """Describe the lock file of a place as it was when it was signed."""
         return next((held.info for held in self.held if held.place == place), None)
 
-    def release(self) -> None:
-        """Remove the lock files, then give the locks up."""
+    def release(self, *, keep_names: bool = False) -> None:
+        """Remove the lock files, unless told to keep them, then give the locks up."""
         while self.held:
             held = self.held.pop()
-            with suppress(OSError):  # a lock file that stays is a lock that nobody holds
-                self._system.remove(held.place.side(LOCK))
+            if not keep_names:
+                with suppress(OSError):  # a lock file that stays is a lock that nobody holds
+                    self._system.remove(held.place.side(LOCK))
             held.file.unlock()
             held.file.close()
 

@@ -58,25 +58,22 @@ class Settler:
             locks = lock_all(self._system, places, deadline)
             try:
                 wider = self._tied(places, locks.ties)
-                if len(wider) > len(places):
+                while len(wider) > len(places):
                     places = wider
-                    try:
-                        locks.extend(wider)
-                        wider = self._tied(places, locks.ties)
-                    except BusyError:
-                        locks.release()
-                        continue  # begin anew, with all of them
-                    if len(wider) > len(places):
-                        locks.release()
-                        places = wider
-                        continue
+                    locks.extend(places)
+                    wider = self._tied(places, locks.ties)
                 self._settle_locked(places, result)
+            except BusyError as busy:
+                # Begin anew, with all of them; a kill before that must not lose what they are tied to.
+                locks.release(keep_names=bool(locks.ties))
+                deadline.wait(str(busy))
             except BaseException:
                 locks.release()
                 raise
+            else:
+                return locks
             finally:
                 self._engine.data.release_all()
-            return locks
 
     def _tied(self, places: Sequence[Place], hints: Sequence[Place]) -> list[Place]:
         """Add the homes that pointers name, the targets of journals, and hints whose directory exists."""
