@@ -65,7 +65,9 @@ class Disk:
         """Make a file; the number of one that is gone is used again, as file systems do."""
         used = {node.number for names in (self.names, self.durable) for node in names.values()}
         used |= {handle.node.number for handle in self.handles}
-        used |= {node.number for changes in self.changes.values() for names in changes for node in names.values() if node}
+        used |= {
+            node.number for changes in self.changes.values() for names in changes for node in names.values() if node
+        }
         return Node(next(number for number in range(2, 10**6) if number not in used))
 
     def put(self, path: str, content: bytes) -> None:
