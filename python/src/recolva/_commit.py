@@ -122,7 +122,8 @@ def _plan_input(t: Transaction, journal: Journal, retained: Staged, start: int, 
     may still come.
     """
     file = t.input.file
-    if start < end and file.has_writers() is not False:
+    writers = file.has_writers()
+    if start < end and writers is not False:
         end = _ranges.after_last_newline(file, start, end)
     _ranges.copy(file, start, end, retained.write)
     journal.replace_input = True
