@@ -147,6 +147,9 @@ func (h hint) try(m step, s scenario) string {
 	}
 	for seed := uint64(1); seed <= last; seed++ {
 		x := &explorer{hooks: hooks{skip: m}, near: h.near, depth: h.depth, odds: 1}
+		if h.near {
+			x.limit = 300
+		}
 		w := newWorld(s, seed)
 		if h.near {
 			w.agent.at = int(seed)
