@@ -73,6 +73,12 @@ func (w *world) checkSettled() error {
 	for _, line := range append(w.other, "") {
 		delete(count, line)
 	}
+	for _, note := range w.notes {
+		if !strings.Contains(archive+textOf(w, auditPath), note) {
+			return fmt.Errorf("lost: %s", note)
+		}
+		delete(count, note)
+	}
 	for line := range count {
 		if !w.torn && !strings.Contains(line, "agent") {
 			return fmt.Errorf("a line from nowhere: %q", line)
@@ -140,7 +146,13 @@ func (w *world) checkAudit() error {
 	}
 	block, blocks := "", 0
 	store, archive := textOf(w, storePath), textOf(w, archivePath)
+	at := len(textOf(w, auditPath)) - len(text)
 	for line := range strings.Lines(text) {
+		start := at
+		at += len(line)
+		if strings.Contains(line, `"note"`) || line == "\n" {
+			continue
+		}
 		if !strings.HasPrefix(line, runMark) {
 			block += line
 			id := recordID(line)
@@ -157,6 +169,9 @@ func (w *world) checkAudit() error {
 		sum := sha256.Sum256([]byte(block))
 		if !strings.Contains(line, hex.EncodeToString(sum[:])) {
 			return fmt.Errorf("an audit block does not match its run line")
+		}
+		if err := w.checkLink(line, start-len(block)); err != nil {
+			return err
 		}
 		if strings.Contains(line, storePath) {
 			blocks++
@@ -180,7 +195,7 @@ func (w *world) checkUnaudited(store, archive string) error {
 	audit := textOf(w, auditPath)
 	for _, line := range linesOf(archive) {
 		named := strings.Contains(audit, fmt.Sprintf(`{"id":"%s","pruned":true}`, recordID(line)))
-		if line != oldArchive && !named {
+		if line != oldArchive && !named && !strings.Contains(line, `"note"`) {
 			return fmt.Errorf("%s is archived, and not in the audit", recordID(line))
 		}
 	}
@@ -210,6 +225,24 @@ func (w *world) checkModes() error {
 	}
 	if m := w.disk.Mode(archivePath); !w.hadArchive && m != 0 && m&^0o640 != 0 {
 		return fmt.Errorf("the mode of the archive is %o", m)
+	}
+	return nil
+}
+
+// checkLink: a run line carries the hash of the audit since the run line before
+// it, up to the start of its block.
+func (w *world) checkLink(line string, start int) error {
+	if w.auditMode == Replace {
+		return nil
+	}
+	text := textOf(w, auditPath)[:start]
+	want := noPrev
+	if i := strings.LastIndex("\n"+text, "\n"+runMark); i >= 0 {
+		sum := sha256.Sum256([]byte(text[i:]))
+		want = hex.EncodeToString(sum[:])
+	}
+	if !strings.Contains(line, want) {
+		return fmt.Errorf("the chain of run lines is broken at offset %d", start)
 	}
 	return nil
 }

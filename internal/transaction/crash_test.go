@@ -17,7 +17,7 @@ import (
 // scenarios are all kinds of sweeps, alone and in every company.
 func scenarios() []scenario {
 	var out []scenario
-	for _, agent := range []string{"", "lock", "rewrite", "append", "slow", "held", "rival"} {
+	for _, agent := range []string{"", "lock", "rewrite", "edit", "append", "slow", "held", "rival", "archiver", "auditor"} {
 		out = append(out,
 			scenario{name: "archive", mode: "archive", audit: true, hadArchive: true, hadAudit: true, agent: agent},
 			scenario{name: "archive to new files", mode: "archive", audit: true, agent: agent, open: true},
@@ -49,9 +49,10 @@ type explorer struct {
 	hooks  hooks
 	states int
 	limit  int
-	faults int
 	errs   []string
 	depth  int
+	odds   int  // thins out the crashes within a recovery: one in so many is tried
+	near   bool // only stop soon after the agent acted, and at the end
 }
 
 func (x *explorer) full() bool { return len(x.errs) > 0 || x.limit > 0 && x.states >= x.limit }
@@ -61,10 +62,6 @@ func (x *explorer) violation(w *world, trail string, err error) {
 		w.scenario.name, w.agent.kind, trail, err, textOf(w, storePath), textOf(w, archivePath), textOf(w, auditPath), w.disk.Names("/s"), w.disk.Names("/a"),
 		textOf(w, "/s/.store.recolva-journal"), strings.Join(w.log, "\n    ")))
 }
-
-// nestedOdds thins out the crashes within a recovery: one in so many of the
-// instants, on average, is tried with one of its ends.
-var nestedOdds = 16
 
 // shot is the world just before an operation.
 type shot struct {
@@ -78,7 +75,7 @@ func (x *explorer) record(w *world, trail string, fn func(p *simfs.Process) erro
 	var shots []shot
 	n := 0
 	p := w.process(func(changing bool) simfs.Fault {
-		if changing {
+		if changing && (!x.near || w.agent.acted > 0 && w.agent.turns-w.agent.acted < 4) {
 			shots = append(shots, shot{w.clone(), fmt.Sprintf("%s op %d", trail, n)})
 			n++
 		}
@@ -91,7 +88,10 @@ func (x *explorer) record(w *world, trail string, fn func(p *simfs.Process) erro
 // sweepEverywhere stops a sweep before each of its operations, kills it or
 // cuts the power, recovers, and looks.
 func (x *explorer) sweepEverywhere(s scenario, seed uint64) {
-	w := newWorld(s, seed)
+	x.sweepFrom(newWorld(s, seed), s, seed)
+}
+
+func (x *explorer) sweepFrom(w *world, s scenario, seed uint64) {
 	shots, err := x.record(w, fmt.Sprintf("seed %d sweep", seed), func(p *simfs.Process) error {
 		return w.sweep(p, storePath, x.hooks)
 	})
@@ -119,7 +119,7 @@ func (x *explorer) crash(s shot, depth int) {
 			return
 		}
 		// Deeper down, one random end of some instants stands for all.
-		if depth > 0 && s.world.rand.IntN(nestedOdds*len(ends)) != 0 {
+		if depth > 0 && s.world.rand.IntN(max(1, x.odds)*len(ends)) != 0 {
 			continue
 		}
 		w := end()
@@ -142,7 +142,12 @@ func (x *explorer) settle(w *world, trail string, depth int) {
 	} else {
 		err = w.settle(w.process(nil), x.hooks)
 	}
-	if err = x.patience(w, err); err != nil {
+	err = x.patience(w, err)
+	if ClassOf(err) == NeedsPerson && len(w.notes) > 0 {
+		x.checkUntouched(before, w, trail)
+		return
+	}
+	if err != nil {
 		x.violation(before, trail, fmt.Errorf("recovery: %w", err))
 		return
 	}
@@ -158,6 +163,16 @@ func (x *explorer) settle(w *world, trail string, depth int) {
 		x.crash(s, depth+1)
 	}
 	x.again(w, trail)
+}
+
+// checkUntouched: foreign bytes behind ours in archive or audit need a person,
+// and recovery leaves everything as it is.
+func (x *explorer) checkUntouched(before, after *world, trail string) {
+	for _, path := range []string{storePath, archivePath, auditPath} {
+		if !strings.HasPrefix(textOf(after, path), textOf(before, path)) {
+			x.violation(before, trail, fmt.Errorf("%s was touched although a person is needed", path))
+		}
+	}
 }
 
 // patience lets a company that was only in the way finish, and tries again.
@@ -202,9 +217,6 @@ func TestEveryCrashState(t *testing.T) {
 	if text := os.Getenv("RECOLVA_CRASH_STATES"); text != "" {
 		want, _ = strconv.Atoi(text)
 	}
-	if text := os.Getenv("RECOLVA_NESTED_ODDS"); text != "" {
-		nestedOdds, _ = strconv.Atoi(text)
-	}
 	defer debug.SetGCPercent(debug.SetGCPercent(400))
 	start := time.Now()
 	total := 0
@@ -215,6 +227,18 @@ func TestEveryCrashState(t *testing.T) {
 		t.Logf("%d crash states, 0 violations, %.0f s", total, time.Since(start).Seconds())
 	}
 }
+
+// nestedOdds is 16 in the test command, so that every scenario gets its share of
+// the time; RECOLVA_NESTED_ODDS=1 tries a crash at every instant of recovery.
+func nestedOdds() int {
+	if n, err := strconv.Atoi(os.Getenv("RECOLVA_NESTED_ODDS")); err == nil {
+		return n
+	}
+	return 16
+}
+
+// long makes the tests here try everything; it takes minutes.
+var long = os.Getenv("RECOLVA_LONG") != ""
 
 // exploreAll explores every scenario with one seed, on all cores.
 func exploreAll(t *testing.T, seed uint64) (total int) {
@@ -228,7 +252,7 @@ func exploreAll(t *testing.T, seed uint64) (total int) {
 		}
 		group.Go(func() {
 			cores <- true
-			found[i] = &explorer{depth: 2}
+			found[i] = &explorer{depth: 2, odds: nestedOdds()}
 			if s.second { // its recovery is a whole sweep
 				found[i].depth = 1
 			}

@@ -1,2 +1,195 @@
-// Package transaction makes a sweep all or nothing.
+// Package transaction makes a sweep of a store all or nothing: whatever stops
+// it, input, archive and audit are all as before or all as after once the next
+// run has looked, and no record is lost or in two places.
+//
+//	             Begin                          Commit
+//	        lock, settle, check        ┌────────────────────────────────────────┐
+//	INPUT ──read──> engine ──Retained──> .INPUT.recolva-new ──rename──> INPUT     = the commit point
+//	                       ──Pruned────> .INPUT.recolva-add ──append──> ARCHIVE
+//	                       ──Audit─────> .INPUT.recolva-aud ──append──> AUDIT
+//	                                     .INPUT.recolva-journal  says how to undo or finish
+//
+// # Files
+//
+// Every file NAME has its companions beside it, named .NAME.recolva-SUFFIX.
+// The names are fixed; the lock makes sure that one set exists at most. All are
+// made with O_EXCL and O_NOFOLLOW, mode 0600, the lock without O_EXCL.
+//
+//	suffix       beside            holds
+//	lock         all three         flock of the sweep; one JSON line per holder
+//	new          the home          the retained lines, then the carried tail
+//	add, aud     the home          bytes to append to the archive, to the audit
+//	old          the home          a hard link to the input that was replaced
+//	journal      the home          what is being done (journal.tmp while written)
+//	pending      archive, audit    where the journal is (pending.tmp while written)
+//	next, prior  archive, audit    replace mode: the new file; a hard link to the one before
+//
+// The home is the input; in a dry-run, which only writes an audit, it is the
+// audit (and then no pending pointer is needed). Symbolic links are resolved
+// first: the companions stand beside the real file, in its real name.
+//
+// # Locks
+//
+// The lock files are held from Begin to the end. The home's comes first. None
+// is waited for while another is held: when one is busy, all are given back,
+// and everything begins again until the timeout; so no two sweeps can wait for
+// each other. Taking one: open (O_CREAT, O_APPEND, O_NOFOLLOW, 0600), flock
+// LOCK_EX|LOCK_NB, then compare inode of the descriptor and of the name, and
+// begin again when they differ, because the holder removes the name before it
+// closes. The holder appends the line
+//
+//	{"pid":123,"with":["ARCHIVE","AUDIT"]}
+//
+// where "with" names, in the home's lock file, the other places of the sweep
+// (as "path" below); in the other lock files it is empty. A killed process
+// leaves its line; whoever takes the lock next also takes the locks of the
+// places named there, and cleans up beside them. The name of a lock file is
+// removed before its descriptor is closed, the home's last.
+//
+// The data files themselves are locked (flock on the file) only during the
+// commit and the recovery. This is the lock that other writers may take:
+// open the store to append, flock it, compare the inodes of descriptor and
+// name (begin again when they differ), add a newline if the last one is
+// missing, append the whole line with one write, close. Input, archive and
+// audit are locked in the order of (device, inode).
+//
+// # Steps
+//
+//  1. Take the lock files. Settle every journal and pointer found (below).
+//     fsync the directories: a journal that is not seen must be gone for good
+//     before its names are used again. Remove companions without a journal.
+//  2. Check kinds, identity (device and inode, pairwise), hard links. Open the
+//     input. Read the audit's chain link.
+//  3. Stage new, add, aud while the engine reads the input up to its length at
+//     open. An error until here only removes the staged files.
+//  4. Lock the data files. The input must still be the inode under its name,
+//     not shorter, with one link; if a time of change moved (or could hide a
+//     change) the swept bytes are hashed again. Decide the last line. Append
+//     the run line to aud. If nothing is pruned, input and archive drop out.
+//     Copy the appended tail to new; while the input has a writer only its
+//     whole lines. Copy mode, owner, extended attributes. fsync new, add, aud,
+//     and the directory.
+//  5. Write the pending pointers beside archive and audit: tmp, fsync, rename,
+//     directory fsync. Then the journal, the same way.
+//  6. Append add to the archive, fsync; append aud to the audit, fsync (a new
+//     file: directory fsync). In replace mode: link the file to prior,
+//     directory fsync, rename next over it, directory fsync.
+//  7. Link the input to old, directory fsync. flock new. Check the input's
+//     inode. Rename new over the input, directory fsync: committed.
+//     Where the input stays, removing the journal is the commit point.
+//  8. Unlock. Drain: while old has a writer (Linux: F_SETLEASE F_RDLCK is
+//     refused) or is longer than what was carried, move its whole lines to the
+//     store, each piece journalled first. Without leases: until it has not
+//     grown for a fifth of a second. After at most two seconds with a writer:
+//     class Uncertain, the journal and old stay, and the next run goes on.
+//  9. Remove the journal, directory fsync; only then the other companions.
+//
+// An error in steps 5 to 7 is settled at once, as recovery would. A failed
+// directory fsync after the rename is class Uncertain: nothing is retried, the
+// journal stays, and the next run settles it.
+//
+// # Journal
+//
+// The journal is one line of JSON and one line with the lower-case hexadecimal
+// SHA-256 of the first line, its newline included; nothing follows.
+//
+//	{"recolva":1,"home":"store.jsonl","replace_input":true,
+//	 "old":{"ino":11,"bytes":400,"open":false},
+//	 "new":{"ino":12,"bytes":300,"sha256":"…"},
+//	 "targets":[{"role":"archive","path":"archive.jsonl","mode":"append","existed":true,
+//	             "ino":13,"size":1000,"joint":false,"bytes":100,"sha256":"…","next_ino":0}, …],
+//	 "drain":null}
+//
+// All members are present, in this order; an unknown member makes the journal
+// unusable. Numbers are integers. Sums are 64 lower-case hexadecimal digits.
+//
+//	recolva        1: the version of this format
+//	home           the base name of the file beside which the journal stands
+//	replace_input  whether the input is replaced; if false, old and new are null
+//	old.ino        inode of the input before
+//	old.bytes      how many of its first bytes new accounts for (swept or carried)
+//	old.open       whether these bytes end without a newline
+//	new            inode, length and sum of the file named new
+//	targets        at most an archive and an audit, in this order; role "archive" or "audit"
+//	  path         base name if in the home's directory, else absolute
+//	  mode         "append" or "replace"
+//	  existed      whether the file was there; ino and size are its inode and length, else 0
+//	  joint        append: a newline comes first, because the last one was missing
+//	  bytes        how many bytes are added (the joint not counted), sha256 is their sum
+//	  next_ino     replace: inode of the file named next; else 0
+//	drain          null, or how far lines have been moved to the store:
+//	  source       "old" (after the commit) or "new" (after a commit that a power cut undid)
+//	  from         bytes of the source before this offset are done
+//	  piece        null, or {"to","ino","base","joint","sha256"}: the bytes [from, to) of the
+//	               source, with this sum, are being appended (after a newline if joint) to the
+//	               store, which has inode ino and is base bytes long
+//
+// A path is a string of bytes, and each byte is written as the character with
+// its number, U+0000 to U+00FF (Latin-1), whatever the encoding of the name.
+//
+// A pending pointer has the same two lines; its JSON is
+//
+//	{"recolva":1,"home":"store.jsonl"}
+//
+// with the path of the home as seen from the file beside which it stands: a
+// base name in the same directory, else absolute.
+//
+// Journal and pointers are followed only if they are regular files with one
+// link, owned by the effective user, not writable by group or others, at most
+// 1 MiB long, and their sum matches; else a person is needed. A pointer whose
+// home has no journal is stale. One whose home's directory is missing needs a
+// person.
+//
+// # Recovery
+//
+// Take the lock of the place, and the locks of all places that its journal,
+// its pointer or a killed holder's line name, until no more are found. Then for
+// each journal one question: is new still under its own name? If new is not
+// there, is the input still the inode old.ino? Either means: not committed.
+//
+//	stopped in       found                              done
+//	1-4              no journal                         companions removed: as before
+//	5, 6, 7          journal, new (or old input)        rolled back: as before
+//	7, after rename  journal, no new, another input     finished: committed
+//	8                the same, drain                    drained on: committed
+//	9                no journal                         companions removed: committed
+//
+// new with another inode than new.ino, or a missing input, needs a person.
+//
+// Roll back looks at all targets first, then undoes:
+//
+//   - append: the file must have its inode (if it existed), be at least size
+//     bytes long, at most joint and bytes longer, and every further byte must
+//     equal the staged one or be zero (a power cut); else a person is needed.
+//     It is cut to size and fsynced, or removed if it had not existed.
+//   - replace: if the file's inode is next_ino, and it holds exactly what was
+//     staged, prior is renamed over it (or it is removed if none existed).
+//     If it still has its inode, nothing is to be done.
+//   - if new is longer than new.bytes, somebody wrote to it after a rename that
+//     a power cut undid: these lines are moved to the input, by a drain from new.
+//
+// Each is made durable; then step 9.
+//
+// Finish: if drain is null, archive and audit must hold what was added (their
+// inode being the same), else a person is needed. Fsync the directory of the
+// home. Then step 8 and 9.
+//
+// A piece that was cut off is looked for in the store from base on (from 0 if
+// the inode is another): if it is there, it is done. If the store ends within
+// it, or with zeros in its place, and nobody else has the store open (Linux:
+// F_SETLEASE F_WRLCK), the store is cut to base. If not, whole lines of it that
+// are there are done, and the rest follows after a newline; a torn line may
+// stay, and is reported.
+//
+// # Limits
+//
+// A writer that rewrites the whole store without the lock can lose its update
+// between the last look at the inode and the rename. A writer that appends
+// without the lock may, after a power cut during the drain, find a line of its
+// own torn or twice, never lost. A writer without the lock that appends to the
+// archive or audit during the commit makes a later roll back need a person.
+// After a power cut right behind a commit, companions of archive and audit
+// that were already removed may be back; the next sweep that names these
+// files removes them. Inode numbers must be stable, so a store
+// that was copied in the middle of a commit needs a person.
 package transaction

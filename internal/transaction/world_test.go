@@ -7,12 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/iamfaham/recolva/internal/storefs/simfs"
 )
@@ -75,6 +74,7 @@ type world struct {
 	agent     agent
 	lines     []string // every line acknowledged so far
 	other     []string // lines of the other store
+	notes     []string // lines that the agent appended to archive or audit
 	log       []string
 	swept     int  // sweeps that reported success
 	powerless bool // the power was cut
@@ -107,7 +107,10 @@ func newWorld(s scenario, seed uint64) *world {
 		w.other = []string{record("o0", true), record("o1", false)}
 		w.disk.Put(otherPath, []byte(strings.Join(w.other, "\n")+"\n"), 0o640)
 	}
-	w.agent = agent{kind: s.agent, budget: 3}
+	w.agent = agent{kind: s.agent, budget: 3, at: -1}
+	if w.rand.IntN(2) == 0 {
+		w.agent.at = w.rand.IntN(agentSpan)
+	}
 	return w
 }
 
@@ -146,9 +149,20 @@ func (w *world) process(before func(changing bool) simfs.Fault) *simfs.Process {
 	return p
 }
 
+// agentSpan is about how many operations a sweep has.
+const agentSpan = 110
+
+// agentTurn lets the agent act: at random, or in a row from one operation on.
 func (w *world) agentTurn(waiting bool) {
-	if w.agent.kind != "" && (waiting || w.rand.IntN(6) == 0) {
-		w.agent.act(w)
+	a := &w.agent
+	if a.kind == "" {
+		return
+	}
+	a.turns++
+	switch {
+	case waiting, a.at < 0 && w.rand.IntN(6) == 0, a.at >= 0 && a.turns >= a.at:
+		a.act(w)
+		a.acted = a.turns
 	}
 }
 
@@ -232,7 +246,7 @@ func (w *world) cut(p simfs.Persistence) *world {
 	c.disk = c.disk.PowerCut(p, c.rand)
 	c.powerless = true
 	c.torn = c.torn || c.agent.careless()
-	c.agent = agent{kind: w.agent.kind, budget: c.agent.budget, count: c.agent.count}
+	c.agent = agent{kind: w.agent.kind, budget: c.agent.budget, count: c.agent.count, at: c.rand.IntN(3) - 1}
 	return c
 }
 
@@ -252,7 +266,9 @@ type agent struct {
 	budget int
 	count  int
 	file   *simfs.File
+	at     int // acts at every turn from this one on; -1: at random
 	turns  int
+	acted  int // turn of the last act
 }
 
 func (a agent) on(d *simfs.Disk) agent {
@@ -303,6 +319,10 @@ func (a *agent) act(w *world) {
 		a.lockAnd(w, p, a.write)
 	case "rewrite":
 		a.lockAnd(w, p, func(w *world) { a.rewrite(w, p) })
+	case "edit": // changes a record in place, under the lock
+		a.lockAnd(w, p, a.edit)
+	case "archiver", "auditor": // appends to the archive or audit, without the lock
+		a.note(w, p)
 	case "rival": // another sweep of the same store
 		if a.budget > 0 {
 			a.budget--
@@ -313,6 +333,45 @@ func (a *agent) act(w *world) {
 			w.log = append(slices.Clip(w.log), fmt.Sprintf("rival: %v", err))
 			w.disk.Kill(agentPID)
 		}
+	}
+}
+
+// edit gives a record another text of the same length.
+func (a *agent) edit(w *world) {
+	a.budget--
+	data, _ := w.disk.Get(storePath)
+	id := fmt.Sprintf("r%d", 2*a.budget)
+	for i, line := range w.lines {
+		at := bytes.Index(data, []byte(line))
+		if recordID(line) != id || at < 0 {
+			continue
+		}
+		f, err := w.disk.Process(agentPID).OpenFile(storePath, os.O_RDWR, 0)
+		if err != nil {
+			return
+		}
+		w.lines[i] = strings.Replace(line, "xxx", "yyy", 1)
+		_ = errors.Join(f.(*simfs.File).WriteAt([]byte(w.lines[i]), int64(at)), f.Sync(), f.Close())
+	}
+}
+
+func (a *agent) note(w *world, p *simfs.Process) {
+	if a.budget == 0 {
+		return
+	}
+	path := archivePath
+	if a.kind == "auditor" {
+		path = auditPath
+	}
+	f, err := p.OpenFile(path, appendFlags, 0)
+	if err != nil {
+		return
+	}
+	a.budget--
+	line := fmt.Sprintf(`{"note":"%s %d"}`, a.kind, a.budget)
+	_, err = f.Write([]byte("\n" + line + "\n"))
+	if err = errors.Join(err, f.Sync(), f.Close(), p.SyncDir(filepath.Dir(path))); err == nil {
+		w.notes = append(slices.Clip(w.notes), line)
 	}
 }
 
@@ -387,9 +446,3 @@ func (a *agent) rewrite(w *world, p *simfs.Process) {
 		w.lines = append(w.lines, line)
 	}
 }
-
-const shortTimeout = 50 * time.Millisecond
-
-var _ = shortTimeout
-
-var _ fs.FileMode

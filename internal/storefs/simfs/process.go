@@ -330,6 +330,14 @@ func (f *File) Write(b []byte) (int, error) {
 	return 0, err
 }
 
+// WriteAt changes bytes in place, for agents that do so.
+func (f *File) WriteAt(b []byte, off int64) error {
+	return f.do("write", true, func(h *handle, ino *inode) error {
+		h.position = off
+		return f.process.Disk.write(h, ino, b)
+	})
+}
+
 func (f *File) put(b []byte) error {
 	ino := f.inode()
 	if ino == nil {
