@@ -142,7 +142,7 @@ func (a *Audit) check() error {
 		}
 		if intact && r.Prev != link {
 			a.add(Finding{File: auditFile, Line: r.Number, RunID: r.RunID,
-				Text: "does not follow what stands before it: " + chainPlace(a.Runs, i) + " was changed, added or removed"})
+				Text: "does not follow what stands before it: " + chainPlace(a.Runs, i, foreign) + " was changed, added or removed"})
 		}
 		line, end, linked = r.Number+1, r.end, r.start
 	}
@@ -151,14 +151,16 @@ func (a *Audit) check() error {
 	return err
 }
 
-func chainPlace(runs []Run, i int) string {
-	if i == 0 {
+// chainPlace names what a link covers: a run line, and lines after it that no
+// run wrote.
+func chainPlace(runs []Run, i int, foreign int64) string {
+	switch {
+	case i == 0:
 		return "an earlier run line"
+	case foreign == 0:
+		return fmt.Sprintf("line %d", runs[i-1].Number)
 	}
-	if before := &runs[i-1]; before.Number+1 < runs[i].Number {
-		return fmt.Sprintf("line %d or what follows it", before.Number)
-	}
-	return fmt.Sprintf("line %d", runs[i-1].Number)
+	return fmt.Sprintf("line %d or what follows it", runs[i-1].Number)
 }
 
 // checkRun compares a block with its run line. It returns false when they differ.

@@ -27,8 +27,11 @@ const (
 	Faulty     Verdict = "faulty"      // see the findings
 )
 
-// verdictTexts say what each verdict means, for a person.
-var verdictTexts = map[Verdict]string{
+// Verdicts are all of them.
+var Verdicts = []Verdict{Proved, Deleted, Changed, OtherStore, Unproved, Faulty}
+
+// VerdictTexts say what each verdict means, for a person.
+var VerdictTexts = map[Verdict]string{
 	Proved:     "every record is in exactly one place",
 	Deleted:    "the store that it left is proved; what it deleted is named by the audit alone",
 	Changed:    "another program changed the store after it and before the next run",
@@ -59,11 +62,11 @@ func (s *RunState) fault(w *walk, f Finding) {
 // Report is what Verify found.
 type Report struct {
 	faults
-	Runs     []RunState // in the order of the audit
-	Counts   map[Verdict]int
-	Backup   string // the run before which the store was as the backup is
-	Backed   bool   // there was a backup
-	Consists bool   // nothing is wrong
+	Runs       []RunState // in the order of the audit
+	Counts     map[Verdict]int
+	Backup     string // the run before which the store was as the backup is
+	Backed     bool   // there was a backup
+	Consistent bool   // nothing is wrong
 }
 
 // report sums the walk up.
@@ -86,14 +89,14 @@ func (w *walk) report() *Report {
 		w.audit.add(Finding{File: backupFile, Text: "is not the store as it was before any run of which the store could be rebuilt"})
 	}
 	r.faults = w.audit.faults
-	r.Consists = len(r.Findings) == 0
+	r.Consistent = len(r.Findings) == 0
 	return r
 }
 
 // AppendJSON appends the report as one JSON object and a newline.
 func (r *Report) AppendJSON(dst []byte) []byte {
-	dst = fmt.Appendf(dst, `{"consistent":%t,"runs":%d`, r.Consists, len(r.Runs))
-	for _, v := range []Verdict{Proved, Deleted, Changed, OtherStore, Unproved, Faulty} {
+	dst = fmt.Appendf(dst, `{"consistent":%t,"runs":%d`, r.Consistent, len(r.Runs))
+	for _, v := range Verdicts {
 		dst = fmt.Appendf(dst, `,"%s":%d`, v, r.Counts[v])
 	}
 	if r.Backed {
@@ -124,6 +127,6 @@ func (s *RunState) appendJSON(dst []byte) []byte {
 	if s.Run.Archived.Bytes > 0 && s.Run.Mode == modeArchive {
 		dst = fmt.Appendf(dst, `,"in_archive":%t`, s.archived)
 	}
-	dst = canon.AppendString(append(dst, `,"text":`...), verdictTexts[s.Verdict])
+	dst = canon.AppendString(append(dst, `,"text":`...), VerdictTexts[s.Verdict])
 	return append(dst, '}')
 }

@@ -96,7 +96,7 @@ func (w *world) verify() *ledger.Report {
 func (w *world) proves(when string) {
 	w.t.Helper()
 	r := w.verify()
-	if !r.Consists || r.Counts[ledger.Proved] != len(r.Runs) {
+	if !r.Consistent || r.Counts[ledger.Proved] != len(r.Runs) {
 		w.t.Fatalf("%s: %s", when, r.AppendJSON(nil))
 	}
 }
@@ -215,7 +215,7 @@ func TestVerifyTampering(t *testing.T) {
 					t.Fatal(err)
 				}
 				r := w.verify()
-				if r.Consists || !slices.ContainsFunc(r.Findings, func(f ledger.Finding) bool { return f.File == file }) {
+				if r.Consistent || !slices.ContainsFunc(r.Findings, func(f ledger.Finding) bool { return f.File == file }) {
 					t.Errorf("seed %d: byte %d of the %s was changed: %s", seed, at, file, r.AppendJSON(nil))
 				}
 			}
@@ -271,7 +271,7 @@ func TestTwoStores(t *testing.T) {
 	check := func(when string) {
 		t.Helper()
 		for _, w := range []*world{one, two} {
-			if r := w.verify(); !r.Consists || r.Counts[ledger.OtherStore]+r.Counts[ledger.Proved] != len(r.Runs) || r.Counts[ledger.Proved] == 0 {
+			if r := w.verify(); !r.Consistent || r.Counts[ledger.OtherStore]+r.Counts[ledger.Proved] != len(r.Runs) || r.Counts[ledger.Proved] == 0 {
 				t.Errorf("%s, %s: %s", when, filepath.Base(filepath.Dir(w.job.Files.Input)), r.AppendJSON(nil))
 			}
 		}
@@ -284,7 +284,7 @@ func TestTwoStores(t *testing.T) {
 	if one.store() != originals[0] {
 		t.Errorf("store one is %q", one.store())
 	}
-	if r := one.verify(); !r.Consists {
+	if r := one.verify(); !r.Consistent {
 		t.Errorf("one restored: %s", r.AppendJSON(nil))
 	}
 	two.restore(two.runs[0])
@@ -292,7 +292,7 @@ func TestTwoStores(t *testing.T) {
 		t.Errorf("store two is %q", two.store())
 	}
 	for _, w := range []*world{one, two} {
-		if r := w.verify(); !r.Consists {
+		if r := w.verify(); !r.Consistent {
 			t.Errorf("both restored: %s", r.AppendJSON(nil))
 		}
 	}
