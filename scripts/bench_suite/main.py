@@ -38,7 +38,16 @@ def set_up(box: Toolbox) -> Path:
     engine.install_package(sweeps.VENV, native=True)
     group = f"{PYTHON_ROOT / 'pyproject.toml'}:bench"
     try:
-        command = [uv(), "pip", "install", "--quiet", "--python", make_venv(sweeps.VENV), "--group", group]
+        command: list[str | Path] = [
+            uv(),
+            "pip",
+            "install",
+            "--quiet",
+            "--python",
+            make_venv(sweeps.VENV),
+            "--group",
+            group,
+        ]
         run(command, environment={**os.environ, **uv_settings()})
     except CommandError as error:
         say(f"the field's packages are left out: {error}")
