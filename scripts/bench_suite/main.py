@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import engine
 from checkout import PYTHON_ROOT, CommandError, make_venv, run, say
-from toolbox import open_toolbox, uv
+from toolbox import open_toolbox, uv, uv_settings
 
 from bench_suite import scores, stores, sweeps
 from bench_suite.stopwatch import Cost, race
@@ -38,7 +38,17 @@ def set_up(box: Toolbox) -> Path:
     engine.install_package(sweeps.VENV, native=True)
     group = f"{PYTHON_ROOT / 'pyproject.toml'}:bench"
     try:
-        run([uv(), "pip", "install", "--quiet", "--python", make_venv(sweeps.VENV), "--group", group])
+        command: list[str | Path] = [
+            uv(),
+            "pip",
+            "install",
+            "--quiet",
+            "--python",
+            make_venv(sweeps.VENV),
+            "--group",
+            group,
+        ]
+        run(command, environment={**os.environ, **uv_settings()})
     except CommandError as error:
         say(f"the field's packages are left out: {error}")
     return program

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 from checkout import PYTHON_ROOT, ROOT, STAGED, CommandError, bin_folder, run, venv_python
 from step import Skipped, Step, closing_line, need_compilers
-from toolbox import uv
+from toolbox import uv, uv_settings
 
 from native_build import layout
 
@@ -22,14 +21,9 @@ VENV = PYTHON_ROOT / ".venv"  # uv's own, which `uv run` uses
 RUFF = ("--config", "pyproject.toml", ".", "../scripts")
 
 
-def uv_environment(box: Toolbox) -> dict[str, str]:
-    """Return the toolbox's environment, in which uv takes this Python and downloads none."""
-    return {**box.environment, "UV_PYTHON": sys.executable, "UV_PYTHON_DOWNLOADS": "never"}
-
-
 def run_uv(box: Toolbox, *arguments: str | Path, **settings: str) -> str:
     """Run uv in python/."""
-    return run([uv(), *arguments], environment={**uv_environment(box), **settings}, folder=PYTHON_ROOT)
+    return run([uv(), *arguments], environment={**box.environment, **uv_settings(), **settings}, folder=PYTHON_ROOT)
 
 
 def module(box: Toolbox, name: str, *arguments: str, **settings: str) -> str:

