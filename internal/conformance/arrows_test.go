@@ -17,15 +17,16 @@ const module = "github.com/iamfaham/recolva/"
 
 // arrows says which packages of the module each package may import.
 var arrows = map[string][]string{
-	"cmd/decay-sweep":        {"internal/sweep", "internal/transaction", "internal/storefs", "internal/record", "internal/canon", "internal/version", "pkg/decay"},
+	"cmd/decay-sweep":        {"internal/sweep", "internal/ledger", "internal/selftest", "internal/transaction", "internal/storefs", "internal/record", "internal/canon", "internal/version", "pkg/decay"},
 	"internal/canon":         {},
 	"internal/conformance":   {},
 	"internal/ffi":           {"internal/record", "pkg/decay"},
+	"internal/ledger":        {"internal/transaction", "internal/storefs", "internal/record", "internal/canon"},
 	"internal/record":        {},
 	"internal/selftest":      {"pkg/decay"},
 	"internal/storefs":       {},
 	"internal/storefs/simfs": {"internal/storefs"},
-	"internal/sweep":         {"internal/transaction", "internal/storefs", "internal/record", "internal/canon", "internal/version", "pkg/decay"},
+	"internal/sweep":         {"internal/ledger", "internal/transaction", "internal/storefs", "internal/record", "internal/canon", "internal/version", "pkg/decay"},
 	"internal/transaction":   {"internal/storefs"},
 	"internal/version":       {},
 	"native":                 {"internal/ffi", "pkg/decay"},

@@ -121,7 +121,12 @@ var (
 func CheckThreshold(x float64) error { return thresholdParam.check(x) }
 
 // CheckImportance returns an error, a *ParamError, unless x is in [0, 1].
-func CheckImportance(x float64) error { return importanceParam.check(x) }
+func CheckImportance(x float64) error {
+	if math.Float64bits(x) <= patternOfOne { // most often, and then quickly
+		return nil
+	}
+	return importanceParam.check(x)
+}
 
 // Below reports score < threshold, the condition for pruning. It compares the bits:
 // a processor that was set to treat subnormal numbers as zero, as some libraries

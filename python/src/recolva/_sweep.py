@@ -71,7 +71,7 @@ class _Sweep:
         self.decisions.run_id = run
         if transaction.audit is not None:
             self.audit = _audit.Audit(job.policy, job.mode, job.now, run, prev)
-        scanner = make_scanner(job.policy, job.now, job.max_line_bytes)
+        scanner = make_scanner(job.policy, job.now, job.max_line_bytes, spans=job.files.mutate)
         done = 0
         for kind, data in stretches(transaction.read, job.max_line_bytes):
             if kind is Kind.LINES:

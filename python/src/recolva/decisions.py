@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from struct import pack
 from typing import Any
 
-__all__ = ["REASONS", "RETAINED", "SCORE_BELOW", "Decision", "decide"]
+__all__ = ["REASONS", "RETAINED", "SCORE_BELOW", "Decision", "Draft", "decide"]
 
 RETAINED = "score_at_or_above_threshold"
 SCORE_BELOW = "score_below_threshold"
@@ -64,6 +64,15 @@ _set_score = Decision.__dict__["score"].__set__
 _set_prune = Decision.__dict__["prune"].__set__
 _set_reason = Decision.__dict__["reason"].__set__
 _set_line = Decision.__dict__["line"].__set__
+
+
+class Draft:
+    """A `Decision` in the making, for those who make millions.
+
+    Set every attribute, then its ``__class__`` to Decision, and it is one: frozen, in half the time.
+    """
+
+    __slots__ = Decision.__slots__  # or Python would not let it change its class
 
 
 _SMALLEST_NORMAL = 2.0**-1022
