@@ -110,6 +110,23 @@ except recolva.Refused as error:
     assert printed.startswith("RECOLVA_NATIVE=1, but the library cannot be used: RLIMIT_AS of ")
 
 
+@needs_library
+def test_no_more_threads(fresh_backend, monkeypatch):
+    """Where the runtime could not start its threads, and would end the process, it is not loaded."""
+    start, room = threading.Thread.start, [5]
+
+    def start_or_fail(thread):
+        if room[0] == 0:
+            raise RuntimeError("can't start new thread")
+        room[0] -= 1
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", start_or_fail)
+    before = threading.active_count()
+    assert str(fresh_backend.backend()) == "pure (the native library could not start its threads)"
+    assert threading.active_count() == before
+
+
 # Signals
 
 

@@ -41,8 +41,7 @@ HEADER = ROOT / "native"
 
 def own(box: Toolbox, cpu: Cpu) -> bool:
     """Say whether this machine runs programs for the processor by itself."""
-    assert box.go is not None  # noqa: S101  the callers have seen to it
-    return box.go.architecture == cpu.go or (box.go.architecture, cpu.go) == ("amd64", "386")
+    return box.go is not None and box.go.architecture == cpu.go
 
 
 def runner(box: Toolbox, cpu: Cpu, *options: str) -> list[str] | None:
@@ -79,8 +78,7 @@ def check_go(box: Toolbox, cpu: Cpu, folder: Path) -> Row:
 def check_library(box: Toolbox, cpu: Cpu, folder: Path) -> Row:
     """Build the C library and a caller in C with a compiler for the processor, and run them on all golden scores."""
     part = "C library"
-    native = box.go is not None and box.go.architecture == cpu.go
-    compiler = box.compiler if native else shutil.which(f"{cpu.triplet}-gcc")
+    compiler = box.compiler if own(box, cpu) else shutil.which(f"{cpu.triplet}-gcc")
     if not compiler:
         return Row(part, cpu.go, NOT_RUN, f"{cpu.triplet}-gcc is missing (apt-get install gcc-{cpu.triplet})")
     words = runner(box, cpu, "-L", f"/usr/{cpu.triplet}")
