@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -164,19 +165,13 @@ func TestRealKills(t *testing.T) {
 	if out, err := exec.Command("gcc", "-O2", "-o", tool, "testdata/killat.c").CombinedOutput(); err != nil {
 		t.Skipf("no C compiler: %v %s", err, out)
 	}
-	program := os.Getenv(programVariable)
-	if program == "" {
-		program, _ = os.Executable()
-	}
+	program := theProgram()
 	step := 7
 	if long || os.Getenv(programVariable) != "" {
 		step = 1
 	}
 	for _, mode := range []string{"archive", "delete"} {
 		k := &killer{T: t, tool: tool, program: program, mode: mode}
-		if program == os.Args[0] && mode == "delete" {
-			continue // the child finds no --archive: the same path with less
-		}
 		before, after := k.ends()
 		var group sync.WaitGroup
 		for i, how := range []string{"before", "after", "eio", "enospc", "short"} {
@@ -190,6 +185,52 @@ func TestRealKills(t *testing.T) {
 		}
 		group.Wait()
 	}
+}
+
+func theProgram() string {
+	if program := os.Getenv(programVariable); program != "" {
+		return program
+	}
+	program, _ := os.Executable()
+	return program
+}
+
+// TestRealKillsAtRandomTimes: the real program killed at any time does all or
+// nothing.
+func TestRealKillsAtRandomTimes(t *testing.T) {
+	rounds := 30
+	if long {
+		rounds = 1000
+	}
+	k := &killer{T: t, program: theProgram(), mode: "archive"}
+	began := time.Now()
+	before, after := k.ends()
+	span := time.Since(began)
+	undone, done := 0, 0
+	for i := range rounds {
+		dir := t.TempDir()
+		k.fill(dir)
+		cmd := k.command(k.program, k.arguments(dir)...)
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Duration(rand.Int64N(int64(span))))
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+		if out, err := k.command(k.program, "recover", "--input", dir+"/store").CombinedOutput(); err != nil {
+			t.Fatalf("round %d: recover: %v: %s", i, err, out)
+		}
+		switch k.state(dir) {
+		case before:
+			undone++
+		case after:
+			done++
+		default:
+			t.Fatalf("round %d: neither before nor after:\n%s", i, k.state(dir))
+		}
+		k.leftovers(dir, i, "kill in round")
+	}
+	t.Logf("%d kills at random times: %d sweeps undone, %d done", rounds, undone, done)
 }
 
 // ends gives the state before a sweep and after it.
