@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -35,6 +36,12 @@ type options struct {
 	workers       int
 	transaction   transaction.Options
 
+	preview bool     // restore: --mode dry-run
+	runID   string   // restore
+	ids     []string // restore
+	backup  string   // verify
+	word    string   // the argument of a verb that takes one
+
 	json, quiet, version, help bool
 
 	given map[string]bool // flags by name, without dashes
@@ -49,8 +56,19 @@ type param struct {
 
 const seeHelp = "decay-sweep --help explains by example"
 
+// seeHelp is the hint that leads to the verb's help.
+func (v *verb) seeHelp() string { return strings.Replace(seeHelp, " ", v.space(), 1) }
+
+// space is what stands between the program's name and the flags.
+func (v *verb) space() string {
+	if v.name == "" {
+		return " "
+	}
+	return " " + v.name + " "
+}
+
 // parse reads the flags and checks them against each other.
-func parse(args []string) (*options, error) {
+func (v *verb) parse(args []string) (*options, error) {
 	o := &options{
 		policy:      sweep.Policy{Kind: &decay.Kinds[0]},
 		params:      map[string]param{},
@@ -58,13 +76,13 @@ func parse(args []string) (*options, error) {
 		transaction: transaction.Options{LockTimeout: 10 * time.Second},
 		given:       map[string]bool{},
 	}
-	if err := o.read(args); err != nil {
+	if err := v.read(o, args); err != nil {
 		return nil, err
 	}
 	if o.help || o.version {
 		return o, nil
 	}
-	for _, check := range []func(*options) error{checkExclusive, checkRequired, checkMode, checkModel} {
+	for _, check := range v.checks {
 		if err := check(o); err != nil {
 			return nil, err
 		}
@@ -74,14 +92,24 @@ func parse(args []string) (*options, error) {
 
 // read sets the options from the arguments. The flag package does the
 // splitting; the words are ours.
-func (o *options) read(args []string) error {
+func (v *verb) read(o *options, args []string) error {
 	set := flag.NewFlagSet("decay-sweep", flag.ContinueOnError)
 	set.SetOutput(io.Discard)
 	var names []string
-	for _, group := range flagTable() {
+	for _, group := range v.flags() {
 		for i := range group.rows {
-			names = append(names, group.rows[i].name)
-			set.Var(&flagValue{&group.rows[i], o}, group.rows[i].name, "")
+			row := &group.rows[i]
+			if row.name == "" { // an argument, not a flag
+				if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
+					if err := row.set(o, args[0]); err != nil {
+						return misusef(v.seeHelp(), "%s %v", row.arg, err)
+					}
+					args = args[1:]
+				}
+				continue
+			}
+			names = append(names, row.name)
+			set.Var(&flagValue{row, o, v.seeHelp()}, row.name, "")
 		}
 	}
 	err := set.Parse(args)
@@ -92,15 +120,31 @@ func (o *options) read(args []string) error {
 	case err != nil && o.fault != nil:
 		return o.fault
 	case err != nil:
-		return misuseOf(err.Error(), names)
+		return misuseOf(err.Error(), names, v.seeHelp())
 	case set.NArg() > 0:
-		return misusef("all arguments are flags, "+seeHelp, "stray argument %q", set.Arg(0))
+		return v.stray(set.Arg(0))
 	}
 	return nil
 }
 
+// stray is the error about an argument that is no flag.
+func (v *verb) stray(word string) error {
+	var words []string
+	for _, other := range verbTable() {
+		words = append(words, other.name)
+	}
+	hint := "all arguments are flags, " + v.seeHelp()
+	switch near := nearest(word, words); {
+	case v.name == "" && slices.Contains(words, word):
+		hint = "a verb stands first: decay-sweep " + word + " …"
+	case v.name == "" && near != "":
+		hint = "did you mean decay-sweep " + near + "?"
+	}
+	return misusef(hint, "stray argument %q", word)
+}
+
 // misuseOf words an error of the flag package, which has no types for them.
-func misuseOf(text string, names []string) error {
+func misuseOf(text string, names []string, seeHelp string) error {
 	if name, ok := strings.CutPrefix(text, "flag provided but not defined: -"); ok {
 		hint := seeHelp
 		if near := nearest(name, names); near != "" {
@@ -116,22 +160,24 @@ func misuseOf(text string, names []string) error {
 
 // flagValue connects a row to the flag package.
 type flagValue struct {
-	row *flagRow
-	o   *options
+	row     *flagRow
+	o       *options
+	seeHelp string
 }
 
 func (f *flagValue) String() string   { return "" }
 func (f *flagValue) IsBoolFlag() bool { return f.row.arg == "" }
 
-// Set takes the flag's value. A flag that is given twice contradicts itself.
+// Set takes the flag's value. A flag that is given twice contradicts itself,
+// unless it makes a list.
 func (f *flagValue) Set(s string) error {
-	if f.o.given[f.row.name] {
-		f.o.fault = misusef(seeHelp, "--%s is given twice", f.row.name)
+	if f.o.given[f.row.name] && !f.row.repeats {
+		f.o.fault = misusef(f.seeHelp, "--%s is given twice", f.row.name)
 		return f.o.fault
 	}
 	f.o.given[f.row.name] = true
 	if err := f.row.set(f.o, s); err != nil {
-		f.o.fault = misusef(seeHelp, "--%s %v", f.row.name, err)
+		f.o.fault = misusef(f.seeHelp, "--%s %v", f.row.name, err)
 		return f.o.fault
 	}
 	return nil

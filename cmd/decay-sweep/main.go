@@ -25,14 +25,18 @@ const (
 )
 
 // verb is a word that may stand before the flags. The sweep itself has none.
+// Everything that is about verbs in general derives from the table of these
+// rows; its help text is help/NAME.txt.
 type verb struct {
-	name string
-	run  func(ctx context.Context, p *program, args []string) error
+	name   string
+	doc    string // one line, for lists of verbs
+	flags  func() []flagGroup
+	checks []func(*options) error // of flags against each other
+	run    func(ctx context.Context, p *program, o *options) error
 }
 
-// verbs is the list of all verbs; any other word is a stray argument.
-var verbs = []verb{
-	{"", runSweep},
+func verbTable() []verb {
+	return []verb{sweepVerb(), restoreVerb(), verifyVerb(), recoverVerb(), completionVerb(), manVerb(), selftestVerb()}
 }
 
 // program is what a verb has to do with the world.
@@ -61,21 +65,37 @@ func main() {
 // run is the program without its process; it returns the exit status.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	p := &program{voice{stdout: stdout, stderr: stderr, json: asksForJSON(args)}, stdin}
-	v, rest := verbs[0], args
-	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
-		for _, other := range verbs {
-			if args[0] == other.name {
-				v, rest = other, args[1:]
-			}
-		}
-	}
-	err := v.run(ctx, p, rest)
+	err := p.do(ctx, args)
 	if err == nil {
 		return statusDone
 	}
 	status := statusOf(err)
 	p.fail(err, status)
 	return status
+}
+
+// do finds the verb, reads its flags and runs it.
+func (p *program) do(ctx context.Context, args []string) error {
+	verbs := verbTable()
+	v, rest := &verbs[0], args
+	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
+		for i := range verbs {
+			if args[0] == verbs[i].name {
+				v, rest = &verbs[i], args[1:]
+			}
+		}
+	}
+	o, err := v.parse(rest)
+	switch {
+	case err != nil:
+		return err
+	case o.help:
+		return p.result(v.usage())
+	case o.version:
+		return p.result(versionText(o.json))
+	}
+	o.transaction.Warn = p.warn
+	return v.run(ctx, p, o)
 }
 
 // statusOf returns the exit status that tells of err.

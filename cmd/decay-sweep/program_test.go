@@ -89,7 +89,7 @@ func TestSummaryUnwritable(t *testing.T) {
 // A misspelt flag finds the one that was meant; a strange one finds none.
 func TestNearest(t *testing.T) {
 	var names []string
-	for _, group := range flagTable() {
+	for _, group := range sweepFlags() {
 		for _, row := range group.rows {
 			names = append(names, row.name)
 		}

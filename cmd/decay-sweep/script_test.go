@@ -4,7 +4,9 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"regexp"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -24,6 +26,7 @@ func TestScripts(t *testing.T) {
 		RequireUniqueNames:  true,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits, "put": put, "holds": holds, "link": link, "perm": perm, "linked": linked, "files": files,
+			"add": add, "runs": runs, "replaced": replaced, "for-each": forEach,
 		},
 	})
 }
@@ -103,6 +106,47 @@ func files(ts *testscript.TestScript, neg bool, args []string) {
 	for i := range max(len(got), len(want)) {
 		if i >= len(got) || i >= len(want) || got[i] != want[i] {
 			ts.Fatalf("%s holds %q, want %q", args[0], got, want)
+		}
+	}
+}
+
+// add FILE TEXT appends to a file, as another program would; TEXT is written as for put.
+func add(ts *testscript.TestScript, neg bool, args []string) {
+	f, err := os.OpenFile(ts.MkAbs(args[0]), os.O_WRONLY|os.O_APPEND, 0)
+	ts.Check(err)
+	_, err = f.WriteString(unquote(ts, args[1]))
+	ts.Check(err)
+	ts.Check(f.Close())
+}
+
+// runs AUDIT sets RUN1, RUN2 and so on to the ids of the runs in an audit.
+func runs(ts *testscript.TestScript, neg bool, args []string) {
+	n := 0
+	for line := range strings.SplitSeq(ts.ReadFile(ts.MkAbs(args[0])), "\n") {
+		if id, ok := strings.CutPrefix(line, `{"event":"run","run_id":"`); ok {
+			n++
+			ts.Setenv("RUN"+strconv.Itoa(n), id[:16])
+		}
+	}
+}
+
+// replaced FILE OLD NEW FROM writes FILE with the content of FROM, its first OLD replaced by NEW.
+func replaced(ts *testscript.TestScript, neg bool, args []string) {
+	text := ts.ReadFile(ts.MkAbs(args[3]))
+	if !strings.Contains(text, args[1]) {
+		ts.Fatalf("%s does not hold %s", args[3], args[1])
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(strings.Replace(text, args[1], args[2], 1)), 0o644))
+}
+
+// for-each WORDS... -- stdout PATTERN expects the pattern in the last output with {} replaced by each word.
+func forEach(ts *testscript.TestScript, neg bool, args []string) {
+	at := slices.Index(args, "--")
+	out := ts.ReadFile("stdout")
+	for _, word := range args[:at] {
+		pattern := strings.ReplaceAll(args[at+2], "{}", word)
+		if !regexp.MustCompile("(?m)" + pattern).MatchString(out) {
+			ts.Fatalf("no match for %s", pattern)
 		}
 	}
 }

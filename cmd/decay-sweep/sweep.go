@@ -9,19 +9,17 @@ import (
 	"github.com/iamfaham/recolva/internal/sweep"
 )
 
-// runSweep is the verb without a name.
-func runSweep(ctx context.Context, p *program, args []string) error {
-	o, err := parse(args)
-	switch {
-	case err != nil:
-		return err
-	case o.help:
-		return p.result(usage())
-	case o.version:
-		return p.result(versionText(o.json))
+func sweepVerb() verb {
+	return verb{
+		doc:    "score the records of a store; report, archive or delete those that have faded",
+		flags:  sweepFlags,
+		checks: []func(*options) error{checkExclusive, checkRequired, checkMode, checkModel},
+		run:    runSweep,
 	}
+}
+
+func runSweep(ctx context.Context, p *program, o *options) error {
 	job := o.job()
-	job.Options.Warn = p.warn
 	told := int64(0)
 	job.Invalid = func(line *sweep.InvalidLine) {
 		told++

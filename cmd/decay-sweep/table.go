@@ -13,13 +13,17 @@ import (
 )
 
 // flagRow is one flag: what --help says about it and what it does. Everything
-// that is about flags in general derives from the table of these rows.
+// that is about flags in general derives from the table of these rows. A row
+// without a name is the one argument of a verb.
 type flagRow struct {
 	name string
 	arg  string // what the value is called; "" for a switch
 	doc  string
 	kind *decay.Kind // the one model that the flag belongs to, or nil
-	set  func(o *options, value string) error
+
+	repeats bool     // it may be given several times
+	words   []string // the values that it takes, where they are a list
+	set     func(o *options, value string) error
 }
 
 // flagGroup is a part of the table under a heading.
@@ -28,34 +32,63 @@ type flagGroup struct {
 	rows  []flagRow
 }
 
-func flagTable() []flagGroup {
+func sweepFlags() []flagGroup {
 	return []flagGroup{
-		{"Files", fileFlags},
+		{"Files", fileFlags()},
 		{"Scores", scoreFlags()},
 		{"Records", recordFlags},
 		{"Running", runFlags},
-		{"Output", outputFlags},
+		{"Output", append(outputFlags(), infoFlags()...)},
 	}
 }
 
-var fileFlags = []flagRow{
-	{name: "input", arg: "FILE", doc: "the store, JSON Lines; - is standard input (dry-run only); required",
-		set: path(func(o *options) *string { return &o.input })},
-	{name: "mode", arg: "MODE", doc: "dry-run (default): decide and report; archive: move pruned records to the archive; delete: drop them",
+func fileFlags() []flagRow {
+	return []flagRow{
+		inputFlag("the store, JSON Lines; - is standard input (dry-run only); required"),
+		{name: "mode", arg: "MODE", words: []string{"dry-run", "archive", "delete"}, doc: "dry-run (default): decide and report; archive: move pruned records to the archive; delete: drop them",
+			set: func(o *options, s string) (err error) {
+				o.mode, err = choice(s, sweep.ParseMode, "dry-run, archive, delete")
+				return err
+			}},
+		archiveFlag("where pruned records go; required by --mode archive"),
+		auditFlag("write one line for each decision, in any mode"),
+		{name: "confirm-delete", doc: "required by --mode delete",
+			set: toggle(func(o *options) *bool { return &o.confirmDelete })},
+		{name: "archive-mode", arg: "append|replace", doc: "add to an earlier archive (default), or put the new one in its place",
+			set: appendMode(func(o *options) *transaction.AppendMode { return &o.files.ArchiveMode })},
+		{name: "audit-mode", arg: "append|replace", doc: "the same for the audit",
+			set: appendMode(func(o *options) *transaction.AppendMode { return &o.files.AuditMode })},
+	}
+}
+
+func inputFlag(doc string) flagRow {
+	return flagRow{name: "input", arg: "FILE", doc: doc, set: path(func(o *options) *string { return &o.input })}
+}
+
+func archiveFlag(doc string) flagRow {
+	return flagRow{name: "archive", arg: "FILE", doc: doc, set: path(func(o *options) *string { return &o.files.Archive })}
+}
+
+func auditFlag(doc string) flagRow {
+	return flagRow{name: "audit", arg: "FILE", doc: doc, set: path(func(o *options) *string { return &o.files.Audit })}
+}
+
+func idFieldFlag() flagRow {
+	return flagRow{name: "id-field", arg: "NAME", doc: "where a record keeps its id (default " + record.DefaultIDField + "); meta.key looks into an object",
+		set: path(func(o *options) *string { return &o.policy.IDField })}
+}
+
+func lockTimeoutFlag() flagRow {
+	return flagRow{name: "lock-timeout", arg: "D", doc: "how long to wait for another run on the same files (default 10s)",
 		set: func(o *options, s string) (err error) {
-			o.mode, err = choice(s, sweep.ParseMode, "dry-run, archive, delete")
+			o.transaction.LockTimeout, err = parseTimeout(s)
 			return err
-		}},
-	{name: "archive", arg: "FILE", doc: "where pruned records go; required by --mode archive",
-		set: path(func(o *options) *string { return &o.files.Archive })},
-	{name: "audit", arg: "FILE", doc: "write one line for each decision, in any mode",
-		set: path(func(o *options) *string { return &o.files.Audit })},
-	{name: "confirm-delete", doc: "required by --mode delete",
-		set: toggle(func(o *options) *bool { return &o.confirmDelete })},
-	{name: "archive-mode", arg: "append|replace", doc: "add to an earlier archive (default), or put the new one in its place",
-		set: appendMode(func(o *options) *transaction.AppendMode { return &o.files.ArchiveMode })},
-	{name: "audit-mode", arg: "append|replace", doc: "the same for the audit",
-		set: appendMode(func(o *options) *transaction.AppendMode { return &o.files.AuditMode })},
+		}}
+}
+
+func networkFlag() flagRow {
+	return flagRow{name: "allow-network-fs", doc: "change files on a network file system, where locks may not hold",
+		set: toggle(func(o *options) *bool { return &o.transaction.AllowNetworkFS })}
 }
 
 // scoreFlags are the flags of the policy; those of the models come from decay.Kinds.
@@ -80,7 +113,7 @@ func scoreFlags() []flagRow {
 				o.policy.Threshold, err = parseNumber(s)
 				return err
 			}},
-		{name: "model", arg: "MODEL", doc: "how scores fade, see above: " + names[0] + " (default), " + strings.Join(names[1:], ", "),
+		{name: "model", arg: "MODEL", words: names, doc: "how scores fade, see above: " + names[0] + " (default), " + strings.Join(names[1:], ", "),
 			set: func(o *options, s string) (err error) {
 				o.policy.Kind, err = choice(s, decay.KindByName, strings.Join(names, ", "))
 				return err
@@ -128,13 +161,12 @@ func modelFlags(k *decay.Kind) (rows []flagRow) {
 func flagName(p decay.Param) string { return strings.ReplaceAll(p.Name, "_", "-") }
 
 var recordFlags = []flagRow{
-	{name: "id-field", arg: "NAME", doc: "where a record keeps its id (default " + record.DefaultIDField + "); meta.key looks into an object",
-		set: path(func(o *options) *string { return &o.policy.IDField })},
+	idFieldFlag(),
 	{name: "time-field", arg: "NAME", doc: "the time of its last access (default " + record.DefaultTimeField + ")",
 		set: path(func(o *options) *string { return &o.policy.TimeField })},
 	{name: "importance-field", arg: "NAME", doc: "its importance (default " + record.DefaultImportanceField + ")",
 		set: path(func(o *options) *string { return &o.policy.ImportanceField })},
-	{name: "time-unit", arg: "UNIT", doc: "ms (default), s, us, ns or rfc3339; naming it also says that times that look like another unit are meant",
+	{name: "time-unit", arg: "UNIT", words: []string{"ms", "s", "us", "ns", "rfc3339"}, doc: "ms (default), s, us, ns or rfc3339; naming it also says that times that look like another unit are meant",
 		set: func(o *options, s string) (err error) {
 			o.policy.UnitGiven = true
 			o.policy.TimeUnit, err = choice(s, record.ParseTimeUnit, "ms, s, us, ns, rfc3339")
@@ -159,25 +191,31 @@ var runFlags = []flagRow{
 			o.workers = int(n)
 			return err
 		}},
-	{name: "lock-timeout", arg: "D", doc: "how long to wait for another sweep of the store (default 10s)",
-		set: func(o *options, s string) (err error) {
-			o.transaction.LockTimeout, err = parseTimeout(s)
-			return err
-		}},
-	{name: "allow-network-fs", doc: "change files on a network file system, where locks may not hold",
-		set: toggle(func(o *options) *bool { return &o.transaction.AllowNetworkFS })},
+	lockTimeoutFlag(),
+	networkFlag(),
 }
 
-var outputFlags = []flagRow{
-	{name: "json", doc: "errors, too, as one JSON object on standard output",
-		set: toggle(func(o *options) *bool { return &o.json })},
-	{name: "progress", arg: "auto|never", doc: "auto (default): on a terminal, when the work is long",
-		set: func(o *options, s string) (err error) {
-			o.quiet, err = choice(s, func(s string) (bool, bool) { return s == "never", s == "never" || s == "auto" }, "auto, never")
-			return err
-		}},
-	{name: "version", doc: "print version, Go version and commit", set: toggle(func(o *options) *bool { return &o.version })},
-	{name: "help", doc: "print this text", set: toggle(func(o *options) *bool { return &o.help })},
+func outputFlags() []flagRow {
+	return []flagRow{
+		jsonFlag(),
+		{name: "progress", arg: "auto|never", doc: "auto (default): on a terminal, when the work is long",
+			set: func(o *options, s string) (err error) {
+				o.quiet, err = choice(s, func(s string) (bool, bool) { return s == "never", s == "never" || s == "auto" }, "auto, never")
+				return err
+			}},
+	}
+}
+
+func jsonFlag() flagRow {
+	return flagRow{name: "json", doc: "errors, too, as one JSON object on standard output",
+		set: toggle(func(o *options) *bool { return &o.json })}
+}
+
+func infoFlags() []flagRow {
+	return []flagRow{
+		{name: "version", doc: "print version, Go version and commit", set: toggle(func(o *options) *bool { return &o.version })},
+		{name: "help", doc: "print this text", set: toggle(func(o *options) *bool { return &o.help })},
+	}
 }
 
 func path(field func(*options) *string) func(*options, string) error {

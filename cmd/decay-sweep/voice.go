@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/iamfaham/recolva/internal/canon"
+	"github.com/iamfaham/recolva/internal/ledger"
 	"github.com/iamfaham/recolva/internal/sweep"
 )
 
@@ -31,6 +32,8 @@ func (v *voice) say(kind, text string) {
 
 func (v *voice) warn(text string) { v.say("warning", text) }
 
+func (v *voice) note(text string) { v.say("note", text) }
+
 // fail reports the error that ends the program.
 func (v *voice) fail(err error, status int) {
 	hint := hintFor(err)
@@ -38,7 +41,7 @@ func (v *voice) fail(err error, status int) {
 	if hint != "" {
 		v.say("hint", hint)
 	}
-	if v.json {
+	if v.json && !errors.Is(err, errInconsistent) { // whose report is the one object
 		v.result(appendError(nil, err, hint, status))
 	}
 }
@@ -83,9 +86,12 @@ func hintFor(err error) string {
 	var invalid *sweep.InvalidLine
 	var units *sweep.WrongUnits
 	var m *misuse
+	var pending *ledger.Pending
 	switch {
 	case errors.As(err, &m):
 		return m.hint
+	case errors.As(err, &pending):
+		return "decay-sweep recover --input FILE settles it"
 	case errors.As(err, &units):
 		return "pass --time-unit s to convert, or --time-unit ms if the times really are milliseconds"
 	case errors.As(err, &invalid):

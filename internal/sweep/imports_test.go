@@ -16,8 +16,9 @@ const module = "github.com/iamfaham/recolva/"
 // Each package imports only what stands below it: cmd, sweep, then what sweep composes.
 func TestImports(t *testing.T) {
 	for dir, allowed := range map[string][]string{
-		"../../cmd/decay-sweep": {"internal/canon", "internal/record", "internal/sweep", "internal/transaction", "internal/version", "pkg/decay"},
-		".":                     {"internal/canon", "internal/record", "internal/storefs", "internal/transaction", "internal/version", "pkg/decay"},
+		"../../cmd/decay-sweep": {"internal/canon", "internal/ledger", "internal/record", "internal/selftest", "internal/storefs", "internal/sweep", "internal/transaction", "internal/version", "pkg/decay"},
+		".":                     {"internal/canon", "internal/ledger", "internal/record", "internal/storefs", "internal/transaction", "internal/version", "pkg/decay"},
+		"../ledger":             {"internal/canon", "internal/record", "internal/transaction"},
 		"../transaction":        {"internal/storefs", "internal/canon"},
 		"../canon":              {},
 	} {

@@ -59,6 +59,9 @@ func (t *Transaction) takeOver(ctx context.Context) (err error) {
 	}
 	var found RecoverResult
 	t.locks, err = t.settle(ctx, places, &found)
+	if err != nil {
+		t.locks.remain()
+	}
 	if ClassOf(err) == Uncertain {
 		return refusedf("an earlier sweep is not finished: %w", err)
 	}
@@ -183,8 +186,12 @@ func (t *Transaction) rollback() error {
 			errs = append(errs, s.close(), t.remove(s.path))
 		}
 	}
+	err := errors.Join(errs...)
+	if err != nil {
+		t.locks.remain()
+	}
 	t.release()
-	if err := errors.Join(errs...); err != nil {
+	if err != nil {
 		return fmt.Errorf("temporary files remain until the next run: %w", err)
 	}
 	return nil

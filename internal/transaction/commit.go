@@ -285,6 +285,11 @@ func (t *Transaction) planTarget(j *journal, m *member, s *staged) error {
 			return refusedf("%s %s has %d names (hard links)", m.role, show(m.path), info.Nlink)
 		}
 		tg.Existed, tg.Ino, tg.Size = true, info.Ino, info.Size
+		if tg.Mode == modeReplace {
+			if err := m.checkUnchanged(info); err != nil {
+				return err
+			}
+		}
 		if tg.Mode == modeAppend {
 			if tg.Joint, err = endsOpen(f, info.Size); err != nil {
 				return err

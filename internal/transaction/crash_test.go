@@ -49,7 +49,6 @@ type explorer struct {
 	hooks  hooks
 	states int
 	limit  int
-	faults int
 	errs   []string
 	depth  int
 	odds   int  // thins out the crashes within a recovery: one in so many is tried
@@ -237,6 +236,9 @@ func nestedOdds() int {
 	}
 	return 16
 }
+
+// long makes the tests here try everything; it takes minutes.
+var long = os.Getenv("RECOLVA_LONG") != ""
 
 // exploreAll explores every scenario with one seed, on all cores.
 func exploreAll(t *testing.T, seed uint64) (total int) {

@@ -197,7 +197,11 @@ func (e *engine) readNote(path string, v any) (found bool, err error) {
 		return false, nil
 	}
 	if err != nil {
-		return true, needsPersonf("%s cannot be read: %w", show(path), bare(err))
+		info, statErr := e.fs.Lstat(path)
+		if errors.Is(err, fs.ErrPermission) || statErr == nil && !info.Mode.IsRegular() {
+			err = needsPersonf("%s cannot be read: %w", show(path), bare(err))
+		}
+		return true, err
 	}
 	defer f.Close()
 	info, err := f.Stat()

@@ -23,6 +23,7 @@ type lockSet struct {
 	engine *engine
 	held   []heldLock
 	ties   []place // named by a lock file that a killed process left
+	leave  bool    // something remains to be cleaned up: the home's lock file stays, and tells where
 }
 
 type heldLock struct {
@@ -99,6 +100,7 @@ func (s *lockSet) add(p place) error {
 	info, err := s.try(f, p)
 	if err != nil {
 		_ = f.Close()
+		s.leave = s.leave || ClassOf(err) == Failed && !errors.As(err, new(errBusy))
 		return err
 	}
 	s.ties = append(s.ties, e.readTies(f, info, p)...)
@@ -195,13 +197,24 @@ func readHolder(f storefs.File, size int64) string {
 	return "another process"
 }
 
+// remain notes that companions are left beside the places of the set.
+func (s *lockSet) remain() {
+	if s != nil {
+		s.leave = true
+	}
+}
+
 // release removes the lock files, then gives the locks up.
 func (s *lockSet) release() {
 	if s == nil {
 		return
 	}
-	for _, h := range slices.Backward(s.held) {
-		_ = s.engine.remove(h.side(lockSuffix))
+	for i, h := range slices.Backward(s.held) {
+		if i > 0 || !s.leave {
+			if err := s.engine.remove(h.side(lockSuffix)); err != nil {
+				s.leave = true
+			}
+		}
 		_ = h.file.Close()
 	}
 	s.held = nil

@@ -24,6 +24,7 @@ func (t *Transaction) perform(ctx context.Context, j *journal) (moved int64, err
 		err = t.mutate(j, touched)
 	}
 	if errors.Is(err, errUnconfirmed) {
+		t.locks.remain()
 		return 0, uncertainf("%s is swept, but %w", show(home.path), err)
 	}
 	if err != nil {
@@ -35,11 +36,15 @@ func (t *Transaction) perform(ctx context.Context, j *journal) (moved int64, err
 	t.input.close()
 	_ = t.stage.retained.close()
 	moved, err = t.finish(ctx, home, j)
-	return moved, asUncertain(home, err)
+	return moved, t.asUncertain(home, err)
 }
 
-func asUncertain(home place, err error) error {
-	if c := ClassOf(err); err == nil || c == Uncertain || c == NeedsPerson {
+func (t *Transaction) asUncertain(home place, err error) error {
+	if err == nil {
+		return nil
+	}
+	t.locks.remain()
+	if c := ClassOf(err); c == Uncertain || c == NeedsPerson {
 		return err
 	}
 	return uncertainf("%s is swept, but its old files remain until the next run: %w", show(home.path), err)
@@ -54,7 +59,7 @@ func (t *Transaction) undo(ctx context.Context, j *journal, touched map[role]boo
 	committed, err := t.isCommitted(home, j)
 	if err == nil && committed {
 		moved, err = t.finish(ctx, home, j)
-		return moved, asUncertain(home, err)
+		return moved, t.asUncertain(home, err)
 	}
 	if err == nil {
 		targets := slices.DeleteFunc(slices.Clone(j.Targets), func(tg target) bool { return !touched[tg.Role] })
@@ -64,6 +69,7 @@ func (t *Transaction) undo(ctx context.Context, j *journal, touched map[role]boo
 		return 0, &Error{NeedsPerson, fmt.Errorf("%w (after: %w)", err, cause)}
 	}
 	if err != nil {
+		t.locks.remain()
 		return 0, fmt.Errorf("%w (nothing is lost; the next run or recover undoes the rest: %w)", cause, err)
 	}
 	return 0, cause
@@ -283,12 +289,13 @@ func (t *Transaction) finishAudit(home place, j *journal) error {
 		return err
 	}
 	if err := t.syncDir(home.dir, syncDirJournalGone); err != nil {
+		t.locks.remain()
 		return uncertainf("the audit is written, but %w: %w", errUnconfirmed, err)
 	}
 	for _, s := range t.stage.all() {
 		_ = s.close()
 	}
-	return asUncertain(home, t.cleanUp(home, j))
+	return t.asUncertain(home, t.cleanUp(home, j))
 }
 
 // checkAdded compares what stands where we appended with what we appended.

@@ -19,6 +19,9 @@ func (e *engine) recover(ctx context.Context, path string) (RecoverResult, error
 		return result, fmt.Errorf("%s: %w", show(path), bare(err))
 	}
 	locks, err := e.settle(ctx, []place{placeAt(real)}, &result)
+	if err != nil {
+		locks.remain()
+	}
 	locks.release()
 	return result, err
 }

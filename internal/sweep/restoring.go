@@ -1,0 +1,143 @@
+package sweep
+
+import (
+	"bufio"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
+
+	"github.com/iamfaham/recolva/internal/canon"
+	"github.com/iamfaham/recolva/internal/ledger"
+	"github.com/iamfaham/recolva/internal/storefs"
+	"github.com/iamfaham/recolva/internal/transaction"
+	"github.com/iamfaham/recolva/internal/version"
+)
+
+const modeRestore = "restore"
+
+// restoring is one attempt, its files locked.
+type restoring struct {
+	*restore
+	tx     *transaction.Transaction
+	placed string
+
+	moved sumWriter // the records as they go to the store
+	taken ledger.Taken
+}
+
+func (t *restoring) run(ctx context.Context) (*Restored, error) {
+	t.out.RunID = t.runID()
+	if err := t.stage(ctx); err != nil {
+		return nil, err
+	}
+	if t.taken.Restored == 0 {
+		t.out.RunID = ""
+		return t.nothing()
+	}
+	var old storefs.File
+	if t.placed == ledger.Merged {
+		var err error
+		if old, err = t.onlyReader(); err != nil {
+			return nil, err
+		}
+		defer old.Close()
+	}
+	_, _, err := t.tx.Commit(ctx, nil, t.runLine)
+	var e *transaction.Error
+	if t.placed == ledger.Merged && errors.As(err, &e) && e.Class == transaction.Refused {
+		return nil, errNotMerged // somebody is at the store: adding to it harms nobody
+	}
+	if err != nil {
+		return nil, err
+	}
+	t.out.count(t.taken)
+	t.out.Placed = t.placed
+	if old != nil {
+		return &t.out, t.rescue(ctx, old)
+	}
+	return &t.out, nil
+}
+
+// stage writes the new archive, the records for the store, and the audit.
+func (t *restoring) stage(ctx context.Context) (err error) {
+	t.moved.sum = sha256.New()
+	out := ledger.Outputs{Left: t.tx.Retained(), Moved: io.MultiWriter(t.tx.Pruned(), &t.moved)}
+	if t.placed == ledger.Merged {
+		out.Moved = &t.moved
+		staged := bufio.NewWriterSize(t.tx.Pruned(), 64<<10)
+		merged, err := t.selection.Merge(staged, t.audit, t.job.Run, t.store, t.archive)
+		if err == nil {
+			err = staged.Flush()
+		}
+		if err != nil {
+			return failed(err)
+		}
+		if !merged {
+			return errNotMerged
+		}
+	}
+	if audit := t.tx.Audit(); audit != nil {
+		var line []byte
+		out.Told = func(id []byte, number int64) error {
+			line = canon.AppendString(append(line[:0], `{"mode":"restore","id":`...), id)
+			line = canon.AppendInt(append(line, `,"action":"restored","line":`...), number)
+			line = canon.AppendString(append(line, `,"run_id":`...), t.out.RunID)
+			_, err := audit.Write(append(line, "}\n"...))
+			return err
+		}
+	}
+	t.taken, err = t.selection.Take(stoppable{ctx, t.tx.Input()}, t.ids, out)
+	return err
+}
+
+// stoppable ends a reader with its context.
+type stoppable struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+func (s stoppable) Read(p []byte) (int, error) {
+	if err := context.Cause(s.ctx); err != nil {
+		return 0, err
+	}
+	return s.r.Read(p)
+}
+
+// runID names the restore by all that determines it.
+func (t *restoring) runID() string {
+	b := []byte{'{'}
+	if t.job.Run == "" {
+		b = append(b, `"ids":[`...)
+		for i, id := range t.job.IDs {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = canon.AppendString(b, id)
+		}
+		b = append(b, `],`...)
+	}
+	b = canon.AppendInt(append(b, `"input_bytes":`...), t.tx.InputSize())
+	b = canon.AppendString(append(b, `,"mode":"restore","prev":`...), t.tx.Prev())
+	if t.job.Run != "" {
+		b = canon.AppendString(append(b, `,"run":`...), t.job.Run)
+	}
+	sum := sha256.Sum256(append(b, '}'))
+	return hex.EncodeToString(sum[:8])
+}
+
+func (t *restoring) runLine(f transaction.Final) []byte {
+	b := canon.AppendString([]byte(`{"event":"run","run_id":`), t.out.RunID)
+	b = canon.AppendString(append(b, `,"mode":"restore","of":`...), t.job.Run)
+	b = canon.AppendString(append(b, `,"placed":`...), t.placed)
+	b = canon.AppendInt(append(b, `,"scanned":`...), t.taken.Restored+t.taken.Left)
+	b = canon.AppendInt(append(b, `,"restored":`...), t.taken.Restored)
+	b = appendDigest(append(b, `,"before":`...), f.Before)
+	b = appendDigest(append(b, `,"after":`...), f.After)
+	b = appendDigest(append(b, `,"archived":`...), t.moved.digest())
+	b = appendDigest(append(b, `,"audited":`...), f.Audited)
+	b = canon.AppendString(append(b, `,"version":`...), version.Number())
+	b = canon.AppendString(append(b, `,"prev":`...), t.tx.Prev())
+	return append(b, "}\n"...)
+}
