@@ -41,6 +41,9 @@ func childMain(args []string) error {
 	var files Files
 	opts := Options{Mutate: true, LockTimeout: time.Second}
 	recovers := args[0] == "recover"
+	if recovers && args[1] == "--help" {
+		return nil
+	}
 	for i, arg := range args {
 		switch arg {
 		case "--input":
@@ -126,7 +129,7 @@ func (k *killer) once(at int, how, before, after string) bool {
 	if !killed && (code == 1 || code == 3) && !strings.HasPrefix(now, before[:strings.Index(before, "\narchive:")]) {
 		k.Errorf("%s at call %d: exit %d, but the store was changed: %s", how, at, code, out)
 	}
-	if out, err := k.command(k.program, "recover", "--input", dir+"/store").CombinedOutput(); err != nil {
+	if out, err := k.command(k.recoverer(), "recover", "--input", dir+"/store").CombinedOutput(); err != nil {
 		k.Errorf("%s at call %d (%s): recover: %v: %s", how, at, out, err, out)
 	}
 	switch got := k.state(dir); {
@@ -187,6 +190,16 @@ func TestRealKills(t *testing.T) {
 	}
 }
 
+// recoverer is the program, or this test binary where the program does not yet
+// know how to recover.
+func (k *killer) recoverer() string {
+	if k.command(k.program, "recover", "--help").Run() == nil {
+		return k.program
+	}
+	self, _ := os.Executable()
+	return self
+}
+
 func theProgram() string {
 	if program := os.Getenv(programVariable); program != "" {
 		return program
@@ -217,7 +230,7 @@ func TestRealKillsAtRandomTimes(t *testing.T) {
 		time.Sleep(time.Duration(rand.Int64N(int64(span))))
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
-		if out, err := k.command(k.program, "recover", "--input", dir+"/store").CombinedOutput(); err != nil {
+		if out, err := k.command(k.recoverer(), "recover", "--input", dir+"/store").CombinedOutput(); err != nil {
 			t.Fatalf("round %d: recover: %v: %s", i, err, out)
 		}
 		switch k.state(dir) {

@@ -92,7 +92,7 @@ var hints = map[step]hint{
 	checkForeign:        {agent: "archiver", near: true},
 	checkAuditUnchanged: {agent: "auditor", near: true},
 	syncDirSettled:      {name: "nothing pruned", depth: 2, kill: true},
-	syncDirStaged:       {agent: "rewrite", near: true, depth: 1},
+	syncDirStaged:       {name: "archive without audit", agent: "rewrite", seed: 45, near: true, depth: 1},
 	syncDirPointer:      {name: "two stores, one archive"},
 	settlePointers:      {name: "two stores, one archive"},
 	pointerFirst:        {name: "two stores, one archive"},
@@ -118,6 +118,9 @@ var hints = map[step]hint{
 // hunt looks for a violation of the protocol without step m, first where the
 // hint says, then in every scenario.
 func hunt(m step) string {
+	if _, excused := equivalent[m]; excused && !long {
+		return ""
+	}
 	h, hinted := hints[m]
 	if !hinted {
 		h = hint{name: "archive", depth: 1}
@@ -128,9 +131,6 @@ func hunt(m step) string {
 				return found
 			}
 		}
-	}
-	if _, excused := equivalent[m]; excused && os.Getenv("RECOLVA_MUTANT") == "" {
-		return ""
 	}
 	for _, s := range scenarios() {
 		if found := (hint{depth: 1}).try(m, s); found != "" {
