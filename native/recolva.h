@@ -56,7 +56,13 @@
  * ------------------
  * The library contains the runtime of the Go language. Loading it starts a few
  * threads and installs signal handlers, which pass signals on to handlers that
- * were there before. It must not be unloaded (dlclose).
+ * were there before; only a handler for SIGURG, which the runtime uses itself, has
+ * to be set after loading. It can't be unloaded: dlclose leaves it in place.
+ *
+ * LIMITS: loading reserves some 2 GB of addresses (not of memory) and starts
+ * threads. Where a limit forbids that (RLIMIT_AS, RLIMIT_DATA, RLIMIT_NPROC), the
+ * runtime writes a stack trace and ends the process. Look before you load, as
+ * recolva's Python package does, or do not load under such limits.
  *
  * FORK: the runtime does not survive fork(). In a child process that was forked
  * after the library was loaded, every call may hang for ever. Fork before you load

@@ -11,6 +11,7 @@
 //     one is rejected with what text. NaN and the infinities are the texts "NaN",
 //     "Infinity" and "-Infinity".
 //   - fractions.jsonl: the same for the values that belong to no model.
+//   - selftest.txt: the digest of package selftest.
 //   - ages.jsonl: the age of a record for a time of last access and a present time.
 package conformance
 

@@ -144,7 +144,7 @@ func (s *blockScan) fill(c columns, rec *record.Record, start, end int) {
 	c.lineStart[i], c.lineEnd[i] = int64(start), int64(end)
 	c.idStart[i], c.idEnd[i] = id, id+int64(len(rec.ID))
 	c.lastAccessed[i], c.score[i], c.prune[i] = rec.LastAccessedMillis, score, 0
-	if score < s.threshold {
+	if decay.Below(score, s.threshold) {
 		c.prune[i] = 1
 	}
 }

@@ -79,12 +79,12 @@ func (c *recordCase) file() ([]byte, error) {
 	}
 	var file bytes.Buffer
 	for _, r := range c.Generate {
+		if r.Counter == "" {
+			file.WriteString(strings.Repeat(r.Text, max(r.Repeat, 1)))
+			continue
+		}
 		for i := range max(r.Repeat, 1) {
-			text := r.Text
-			if r.Counter != "" {
-				text = strings.ReplaceAll(text, r.Counter, strconv.Itoa(i))
-			}
-			file.WriteString(text)
+			file.WriteString(strings.ReplaceAll(r.Text, r.Counter, strconv.Itoa(i)))
 		}
 	}
 	return file.Bytes(), nil

@@ -32,9 +32,12 @@ func TooLong(maxLineBytes int64) error {
 // TornSuffix is added to the whole text of a fault in a last line that has no newline.
 const TornSuffix = " (no newline at the end of the file: an interrupted append?)"
 
+// whiteSpace has the bits of the characters that JSON counts as white space.
+const whiteSpace = 1<<' ' | 1<<'\t' | 1<<'\r' | 1<<'\n'
+
 // skipSpace returns the index of the first byte from i on that is no JSON white space.
 func skipSpace(b []byte, i int) int {
-	for i < len(b) && (b[i] == ' ' || b[i] == '\t' || b[i] == '\r' || b[i] == '\n') {
+	for i < len(b) && b[i] <= ' ' && uint64(1)<<b[i]&whiteSpace != 0 {
 		i++
 	}
 	return i

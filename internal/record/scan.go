@@ -3,7 +3,7 @@ package record
 // This file is the fast reader. It reads a line once, from left to right, and does two things at a time: it checks
 // that the line is strict JSON in valid UTF-8, and it picks up the fields of the layout on the way. It allocates
 // nothing, keeps the open brackets in a bit stack instead of recursing, and looks at eight bytes at a time inside
-// strings and digits (a 64-bit word treated as eight lanes).
+// strings and digits (tokens.go).
 //
 // Why no library does this: the fast parsers (fastjson, gjson, jsonparser, sonic, simdjson-go) each let bad input
 // pass, such as repeated names, invalid UTF-8, 1.0 for an integer, leading zeros, raw control characters or trailing
@@ -11,12 +11,11 @@ package record
 // a memory over a line that was read wrongly, so strictness is not ours to give up, nor is speed.
 //
 // One rule makes the code easy to trust: true means that Parse agrees. Everything unusual is answered with false,
-// whether it is wrong or only rare (an integer of 19 digits, a number in a thousand digits), and Parse decides it.
+// whether it is wrong or only rare (an integer of 20 digits, a fraction of a hundred), and Parse decides it.
 // An index of -1 stands for "undecided" throughout.
 
 import (
-	"encoding/binary"
-	"math/bits"
+	"math"
 	"strconv"
 )
 
@@ -143,7 +142,7 @@ func (s *Scanner) scanTime(line []byte, i int) (millis int64, end int) {
 		i++
 	}
 	n, end := scanDigits(line, i)
-	if end == i || end > i+18 || line[i] == '0' && end > i+1 {
+	if end == i || end > i+19 || n > math.MaxInt64 || line[i] == '0' && end > i+1 {
 		return 0, -1
 	}
 	millis = int64(n)
@@ -199,33 +198,28 @@ func scanRFC3339(line []byte, i int) (millis int64, end int) {
 
 // scanFraction reads a number in [0, 1].
 func scanFraction(line []byte, i int) (x float64, end int) {
-	end = numberEnd(line, i)
-	if end < 0 || line[i] == '-' {
-		return 0, -1
-	}
-	literal := line[i:end]
-	if len(literal) <= 17 && len(literal) > 2 && literal[1] == '.' {
-		// d.ddd with at most 15 decimals: digits and power of ten are exact doubles, so their quotient is the nearest.
-		if n, stop := scanDigits(line, i+2); stop == end {
-			n += uint64(literal[0]-'0') * powersOfTen[len(literal)-2]
-			x = float64(n) / float64(powersOfTen[len(literal)-2])
-			if x > 1 {
-				return 0, -1
-			}
-			return x, end
+	if byteAt(line, i) == '0' && byteAt(line, i+1) == '.' {
+		var n uint64
+		n, end = scanDigits(line, i+2)
+		decimals := end - (i + 2)
+		// Below 2^53 and up to 10^22, integers and powers of ten are exact doubles: their quotient is the nearest.
+		if 1 <= decimals && decimals < len(tenTo) && byteAt(line, end)|0x20 != 'e' {
+			return float64(int64(n)) / tenTo[decimals], end
 		}
 	}
-	if len(literal) > 32 { // string(literal) would allocate
+	end = numberEnd(line, i)
+	if end < 0 || line[i] == '-' || end-i > 32 { // a longer string would be allocated
 		return 0, -1
 	}
-	x, err := strconv.ParseFloat(string(literal), 64)
+	x, err := strconv.ParseFloat(string(line[i:end]), 64)
 	if err != nil || x > 1 {
 		return 0, -1
 	}
 	return x, end
 }
 
-var powersOfTen = [...]uint64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15}
+// tenTo has the powers of ten for as many decimals as surely make an integer below 2^53.
+var tenTo = [...]float64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15}
 
 // valueEnd checks the value that starts at i, inside so many open brackets, and returns where it ends.
 func valueEnd(line []byte, i int, depth uint) int {
@@ -236,6 +230,8 @@ func valueEnd(line []byte, i int, depth uint) int {
 			return -1
 		}
 		return end + 1
+	case c-'0' <= 9:
+		return numberEnd(line, i)
 	case c == '{' || c == '[':
 		return bracketEnd(line, i, depth)
 	}
@@ -346,184 +342,6 @@ name:
 	}
 	i = space(line, i+1)
 	goto value
-}
-
-// The lanes of a word: eight times the same byte.
-const (
-	lanes     = 0x0101010101010101
-	highBits  = 0x80 * lanes
-	quotes    = '"' * lanes
-	slashes   = '\\' * lanes
-	spaces    = ' ' * lanes
-	zeros     = '0' * lanes
-	belowHigh = (0x80 - 10) * lanes
-)
-
-// stringEnd checks the string whose content starts at i and returns the index of its closing quote.
-func stringEnd(line []byte, i int) (end int, escaped bool) {
-	for {
-		// Skip plain characters. In each lane the high bit is set by a quote, a backslash, a control character
-		// (each makes its difference borrow) or a byte beyond ASCII; a borrow disturbs only higher lanes, so the
-		// first lane found is right.
-		for i+8 <= len(line) {
-			w := binary.LittleEndian.Uint64(line[i:])
-			special := (((w ^ quotes) - lanes) | ((w ^ slashes) - lanes) | (w - spaces) | w) & highBits
-			if special != 0 {
-				i += bits.TrailingZeros64(special) / 8
-				break
-			}
-			i += 8
-		}
-		switch c := byteAt(line, i); {
-		case c == '"':
-			return i, escaped
-		case c == '\\':
-			escaped = true
-			if i = escapeEnd(line, i); i < 0 {
-				return -1, false
-			}
-		case c < ' ': // or the end of the line
-			return -1, false
-		case c < 0x80:
-			i++
-		default:
-			if i = nonASCIIEnd(line, i); i < 0 {
-				return -1, false
-			}
-		}
-	}
-}
-
-// escapeEnd checks the escape that starts at i.
-func escapeEnd(line []byte, i int) int {
-	c := byteAt(line, i+1)
-	if shortEscapes[c] != 0 {
-		return i + 2
-	}
-	if c != 'u' || i+6 > len(line) {
-		return -1
-	}
-	for _, d := range line[i+2 : i+6] {
-		if _, ok := hexDigit(d); !ok {
-			return -1
-		}
-	}
-	return i + 6
-}
-
-// nonASCIIEnd checks the run of characters beyond ASCII that starts at i.
-func nonASCIIEnd(line []byte, i int) int {
-	for {
-		c := byteAt(line, i)
-		if c < 0x80 {
-			return i
-		}
-		second := byteAt(line, i+1)
-		switch {
-		case 0xC2 <= c && c <= 0xDF:
-			if !isContinuation(second) {
-				return -1
-			}
-			i += 2
-		case 0xE0 <= c && c <= 0xEF:
-			if !isContinuation(second) || !isContinuation(byteAt(line, i+2)) ||
-				c == 0xE0 && second < 0xA0 || c == 0xED && second > 0x9F { // overlong; a surrogate
-				return -1
-			}
-			i += 3
-		case 0xF0 <= c && c <= 0xF4:
-			if !isContinuation(second) || !isContinuation(byteAt(line, i+2)) || !isContinuation(byteAt(line, i+3)) ||
-				c == 0xF0 && second < 0x90 || c == 0xF4 && second > 0x8F { // overlong; beyond U+10FFFF
-				return -1
-			}
-			i += 4
-		default:
-			return -1
-		}
-	}
-}
-
-func isContinuation(c byte) bool { return c&0xC0 == 0x80 }
-
-// numberEnd checks the number that starts at i.
-func numberEnd(line []byte, i int) int {
-	if byteAt(line, i) == '-' {
-		i++
-	}
-	start := i
-	i = digitsEnd(line, i)
-	if i == start || i > start+1 && line[start] == '0' {
-		return -1
-	}
-	c := byteAt(line, i)
-	if c == '.' {
-		point := i
-		if i = digitsEnd(line, i+1); i == point+1 {
-			return -1
-		}
-		c = byteAt(line, i)
-	}
-	if c|0x20 == 'e' {
-		i++
-		if c = byteAt(line, i); c == '+' || c == '-' {
-			i++
-		}
-		start = i
-		if i = digitsEnd(line, i); i == start {
-			return -1
-		}
-	}
-	return i
-}
-
-// digitsEnd returns the index of the first byte from i on that is no digit.
-func digitsEnd(line []byte, i int) int {
-	for i+8 <= len(line) {
-		n := digitRun(binary.LittleEndian.Uint64(line[i:]))
-		i += n
-		if n < 8 {
-			return i
-		}
-	}
-	for i < len(line) && line[i]-'0' <= 9 {
-		i++
-	}
-	return i
-}
-
-// digitRun returns how many bytes of a word are digits before the first that is none.
-func digitRun(w uint64) int {
-	w ^= zeros // digits become 0 to 9, everything else 10 or more
-	return bits.TrailingZeros64((w+belowHigh|w)&highBits) / 8
-}
-
-// scanDigits reads digits from i on; of a number above 2^64 only the end is right.
-func scanDigits(line []byte, i int) (n uint64, end int) {
-	for i+8 <= len(line) {
-		w := binary.LittleEndian.Uint64(line[i:])
-		run := digitRun(w)
-		if run == 0 {
-			return n, i
-		}
-		n = n*powersOfTen[run] + eightDigits(w<<(64-8*run))
-		i += run
-		if run < 8 {
-			return n, i
-		}
-	}
-	for i < len(line) && line[i]-'0' <= 9 {
-		n = n*10 + uint64(line[i]-'0')
-		i++
-	}
-	return n, i
-}
-
-// eightDigits returns the number that eight digits make; a zero byte counts as a zero. Neighbours are joined to
-// pairs, pairs to fours, fours to eight, by three multiplications.
-func eightDigits(w uint64) uint64 {
-	w = (w & (0x0F * lanes)) * (10<<8 + 1) >> 8
-	w = (w & 0x00FF00FF00FF00FF) * (100<<16 + 1) >> 16
-	return (w & 0x0000FFFF0000FFFF) * (10000<<32 + 1) >> 32
 }
 
 // byteAt returns a byte of the line, 0 beyond its end; a 0 is never valid outside.

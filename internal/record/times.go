@@ -163,10 +163,10 @@ func daysIn(year, month int64) int64 {
 	return 31
 }
 
-// floorDiv divides rounding down; the year before 0000-03-01 is -1.
+// floorDiv divides rounding down, b > 0; no step overflows. The year before 0000-03-01 is -1.
 func floorDiv(a, b int64) int64 {
 	if a < 0 {
-		return -((b - 1 - a) / b)
+		return -1 - (-1-a)/b
 	}
 	return a / b
 }

@@ -1,43 +1,23 @@
-// Package selftest reduces 200,000 scores to one digest, so that anyone can
-// tell a build, a machine or another program that computes the same bits.
+// Package selftest reduces 200,000 scores to one digest, so that any build on any
+// processor, in any language, can be compared with any other by 64 characters.
 //
-// # The recipe
+// The recipe: w is the next word of splitmix64, from the state 0, in the order of
+// the lines. Arithmetic is of 64-bit unsigned integers, / is exact in doubles. In
+// each of 100,000 rounds
 //
-// All numbers are unsigned 64-bit integers that wrap; >> is a logical shift, &
-// a bitwise and. The inputs come from one stream of words, splitmix64 (Steele,
-// Lea and Flood, 2014) with seed 0:
+//	half_life_ms = 1000 + w mod 315575999001
+//	age_ms       = (w mod 1100)·half_life_ms + w mod half_life_ms
+//	scale_ms     = 1000 + w mod 315575999001
+//	age_ms       = w >> (w mod 64)
+//	exponent     = (56294995342132 + w mod 5573204538870989) / 2^49
+//	importance   = ((w >> 11) >> (w mod 53)) / 2^53
 //
-//	state = 0
-//	next():  state = state + 0x9E3779B97F4A7C15
-//	         z = state
-//	         z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9
-//	         z = (z ^ (z >> 27)) * 0x94D049BB133111EB
-//	         return z ^ (z >> 31)
+// the first two lines give a score of the exponential model, the other four one of
+// the power-law model. (The operands of >> are drawn from left to right.) The digest
+// is the SHA-256 of all scores in this order, each as the eight bytes of its double,
+// the lowest first.
 //
-// The first three words are 0xE220A8397B1DCDAF, 0x6E789E6AA1B965F4 and
-// 0x06C45D188009454F.
-//
-// First come 100,000 inputs of the exponential model, of two words each:
-//
-//	h = next();  half_life = 1000 + ((h >> 26) >> (h & 31))         1000 … 274877907943 ms
-//	a = next();  age = (half_life * (a >> 53)) >> (a & 15)          0 … 2047 half-lives
-//	score = 2^(-age / half_life)
-//
-// then 100,000 of the power-law model, of four words each:
-//
-//	c = next();  scale = 1000 + ((c >> 26) >> (c & 31))             1000 … 274877907943 ms
-//	a = next();  age = (scale * (a >> 44)) >> (a & 31)              0 … 1048575 scales
-//	e = next();  exponent = (2^46 + 9 * (e >> 15)) / 2^49           0.125 … 9.125
-//	m = next();  importance = (m >> 11) / 2^53                      0 … 1, less than 1
-//	score = importance * (1 + age / scale)^(-exponent)
-//
-// No product wraps. Both integers that are divided are below 2^53, so they and
-// their quotients by a power of two are doubles without rounding.
-//
-// A score is the double nearest to the exact real value, ties to even,
-// subnormal numbers kept. The digest is the SHA-256 of all 200,000 scores in
-// this order, each as its IEEE 754 bits in eight bytes, the lowest first
-// (little-endian); it is written as 64 hex digits in lower case.
+// What the digest has to be stands in models/selftest.txt of package conformance.
 package selftest
 
 import (
@@ -49,52 +29,53 @@ import (
 	"github.com/iamfaham/recolva/pkg/decay"
 )
 
-const inputs = 100_000 // of each model
+const (
+	rounds = 100_000
 
-// splitmix is the state of the stream.
-type splitmix uint64
+	leastSpan, spans = 1000, 315_576_000_000 - 1000 + 1
+	// The exponents are all multiples of 2^-49 from 0.1 to 10.
+	leastExponent, exponents = 56_294_995_342_132, 10<<49 - 56_294_995_342_132 + 1
+)
 
-func (s *splitmix) next() uint64 {
-	*s += 0x9E3779B97F4A7C15
+// splitmix64 is the generator of Steele, Lea and Flood, "Fast splittable
+// pseudorandom number generators", OOPSLA 2014.
+type splitmix64 uint64
+
+func (s *splitmix64) next() uint64 {
+	*s += 0x9e3779b97f4a7c15
 	z := uint64(*s)
-	z = (z ^ z>>30) * 0xBF58476D1CE4E5B9
-	z = (z ^ z>>27) * 0x94D049BB133111EB
+	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
+	z = (z ^ z>>27) * 0x94d049bb133111eb
 	return z ^ z>>31
 }
 
-// duration is a half-life or scale of about every magnitude, in milliseconds.
-func (s *splitmix) duration() uint64 {
-	w := s.next()
-	return 1000 + w>>26>>(w&31)
-}
-
-func (s *splitmix) exponential() float64 {
-	halfLife, a := s.duration(), s.next()
-	return decay.HalfLife(halfLife*(a>>53)>>(a&15), halfLife)
-}
-
-func (s *splitmix) powerLaw() float64 {
-	scale, a, e, m := s.duration(), s.next(), s.next(), s.next()
-	age := scale * (a >> 44) >> (a & 31)
-	exponent := float64(1<<46+9*(e>>15)) / (1 << 49)
-	importance := float64(m>>11) / (1 << 53)
-	return decay.Power(importance, age, scale, exponent)
-}
-
-// Digest computes the digest: 64 hex digits.
+// Digest computes the digest of this build, as 64 hexadecimal digits.
 func Digest() string {
-	sum := sha256.New()
-	var s splitmix
-	var buf []byte
-	for i := range 2 * inputs {
-		score := 0.0
-		if i < inputs {
-			score = s.exponential()
-		} else {
-			score = s.powerLaw()
-		}
-		buf = binary.LittleEndian.AppendUint64(buf[:0], math.Float64bits(score))
-		sum.Write(buf)
+	var random splitmix64
+	w := random.next
+	hash := sha256.New()
+	var words [16]byte
+	for range rounds {
+		binary.LittleEndian.PutUint64(words[:], math.Float64bits(halfLife(w)))
+		binary.LittleEndian.PutUint64(words[8:], math.Float64bits(power(w)))
+		hash.Write(words[:])
 	}
-	return hex.EncodeToString(sum.Sum(nil))
+	return hex.EncodeToString(hash.Sum(nil))
+}
+
+func halfLife(w func() uint64) float64 {
+	span := leastSpan + w()%spans
+	age := w() % 1100 * span
+	age += w() % span
+	return decay.HalfLife(age, span)
+}
+
+func power(w func() uint64) float64 {
+	span := leastSpan + w()%spans
+	age := w()
+	age >>= w() % 64
+	exponent := float64(leastExponent+w()%exponents) / (1 << 49)
+	weight := w() >> 11
+	weight >>= w() % 53
+	return decay.Power(float64(weight)/(1<<53), age, span, exponent)
 }

@@ -8,6 +8,8 @@
  *                      P last_accessed now scale_ms exponent importance score
  *                    doubles as 16 hexadecimal digits of their bits; prints how
  *                    many it checked
+ *   smoke flushed    the same with a processor that is set to flush subnormal
+ *                    numbers to zero, as some libraries of a host program do
  */
 #include "recolva.h"
 
@@ -17,6 +19,13 @@
 
 #ifndef _WIN32
 #include <pthread.h>
+#endif
+
+#ifdef __SSE2__
+#include <xmmintrin.h>
+static void flush_subnormals(void) { _mm_setcsr(_mm_getcsr() | 0x8040u); /* FTZ and DAZ */ }
+#else
+static void flush_subnormals(void) {}
 #endif
 
 static int failures = 0;
@@ -293,8 +302,28 @@ static void check_vectors(void) {
     printf("%ld\n", count);
 }
 
+/* Arguments and decisions that depend on subnormal numbers. */
+static void check_flushed(void) {
+    scan_arguments a = arguments_for(FIRST);
+    double score = untouched;
+    const double least = from_bits(1), minus_least = from_bits(UINT64_C(0x8000000000000001));
+    CHECK(DecayScorePowerLaw(0, 0, 1000, 1, least, &score) == RECOLVA_OK && to_bits(score) == 1);
+    CHECK(DecayScorePowerLaw(0, 0, 1000, 1, minus_least, &score) == RECOLVA_INVALID_ARGUMENT);
+    a.model = RECOLVA_EXPONENTIAL;
+    a.parameter_count = 1;
+    a.now = INT64_MAX; /* the score is 0 */
+    a.threshold = least;
+    CHECK(scan(&a) == RECOLVA_OK && to_bits(score_column[0]) == 0 && prune_column[0] == 1);
+    a.threshold = 0;
+    CHECK(scan(&a) == RECOLVA_OK && prune_column[0] == 0);
+}
+
 int main(int argc, char** argv) {
     if (argc == 2 && strcmp(argv[1], "vectors") == 0) {
+        check_vectors();
+    } else if (argc == 2 && strcmp(argv[1], "flushed") == 0) {
+        flush_subnormals();
+        check_flushed();
         check_vectors();
     } else {
         check_scores();

@@ -53,7 +53,7 @@ func NewDecider(m Model, threshold float64) *Decider {
 	switch {
 	case !ok || CheckThreshold(threshold) != nil:
 		d.method = byScore
-	case threshold == 0:
+	case !Below(0, threshold):
 		d.method, d.last = byAge, math.MaxUint64 // nothing is below 0
 	case !known.needsImportance():
 		d.method, d.last = byAge, d.lastRetained(1)
@@ -83,12 +83,12 @@ func (d *Decider) lastsByBucket() []uint64 {
 // is itself not below the threshold.
 func (d *Decider) lastRetained(importance float64) uint64 {
 	retained, pruned := uint64(0), uint64(math.MaxUint64)
-	if d.model.ScoreAge(importance, pruned) >= d.threshold {
+	if !Below(d.model.ScoreAge(importance, pruned), d.threshold) {
 		return pruned
 	}
 	for pruned-retained > 1 {
 		age := retained + (pruned-retained)/2
-		if d.model.ScoreAge(importance, age) < d.threshold {
+		if Below(d.model.ScoreAge(importance, age), d.threshold) {
 			pruned = age
 		} else {
 			retained = age
@@ -109,7 +109,7 @@ func (d *Decider) Prune(r Record, nowMillis int64) bool {
 
 func (d *Decider) pruneByImportance(importance float64, age uint64) bool {
 	if d.method == byBucket {
-		if importance < d.threshold {
+		if Below(importance, d.threshold) {
 			return true
 		}
 		bucket := math.Float64bits(importance)>>edgeShift - d.base
@@ -122,5 +122,5 @@ func (d *Decider) pruneByImportance(importance float64, age uint64) bool {
 			}
 		}
 	}
-	return d.model.ScoreAge(importance, age) < d.threshold
+	return Below(d.model.ScoreAge(importance, age), d.threshold)
 }

@@ -38,7 +38,7 @@ func exactHalfLife(elapsed, halfLife uint64) float64 {
 
 // exactPower is Power by the exact path.
 func exactPower(importance float64, age, scale uint64, exponent float64) float64 {
-	if importance == 0 {
+	if math.Float64bits(importance)<<1 == 0 {
 		return 0
 	}
 	m, e := decompose(importance)

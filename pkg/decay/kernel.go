@@ -80,8 +80,8 @@ func (c *halfLifeCurve) score(elapsed uint64) float64 {
 	// The point stands 63-shift bits above the foot of hi.
 	point := 63 - c.shift
 	fraction := fixed{hi<<(c.shift+1) | mid>>point, mid<<(c.shift+1) | lo>>point}
-	if bitsOf, ok := round(exp2neg(fraction), -int(hi>>point)); ok {
-		return math.Float64frombits(bitsOf)
+	if pattern, ok := round(exp2neg(fraction), -int(hi>>point)); ok {
+		return math.Float64frombits(pattern)
 	}
 	return exactHalfLife(elapsed, c.halfLife)
 }
@@ -99,10 +99,14 @@ func preparePower(scale uint64, exponent float64) powerCurve {
 	return powerCurve{scale, exponent, mantissa >> uint(64-58-e), log2(0, scale)}
 }
 
+// patternOfOne is the bits of 1.
+const patternOfOne = 1023 << 52
+
 // score computes importance·2^-x with x = exponent·(log2(scale+age) - log2(scale)).
 func (c *powerCurve) score(importance float64, age uint64) float64 {
-	if !(importance > 0 && importance <= 1) {
-		if importance == 0 {
+	pattern := math.Float64bits(importance)
+	if pattern-1 >= patternOfOne { // not in (0, 1]
+		if pattern<<1 == 0 {
 			return 0
 		}
 		return math.NaN()
@@ -116,8 +120,8 @@ func (c *powerCurve) score(importance float64, age uint64) float64 {
 	hi += carry
 	fraction := fixed{hi<<13 | mid>>51, mid<<13 | lo>>51}
 	mantissa, e := decompose(importance)
-	if bitsOf, ok := round(exp2neg(fraction).scaled(mantissa), e-int(hi>>51)); ok {
-		return math.Float64frombits(bitsOf)
+	if pattern, ok := round(exp2neg(fraction).scaled(mantissa), e-int(hi>>51)); ok {
+		return math.Float64frombits(pattern)
 	}
 	return exactPower(importance, age, c.scale, c.exponent)
 }

@@ -121,10 +121,35 @@ var (
 func CheckThreshold(x float64) error { return thresholdParam.check(x) }
 
 // CheckImportance returns an error, a *ParamError, unless x is in [0, 1].
-func CheckImportance(x float64) error { return importanceParam.check(x) }
+func CheckImportance(x float64) error {
+	if math.Float64bits(x) <= patternOfOne { // most often, and then quickly
+		return nil
+	}
+	return importanceParam.check(x)
+}
+
+// Below reports score < threshold, the condition for pruning. It compares the bits:
+// a processor that was set to treat subnormal numbers as zero, as some libraries
+// of a host program do, would find the least ones equal. With NaN it is false.
+func Below(score, threshold float64) bool {
+	s, t := order(score), order(threshold)
+	return s < t && s >= -orderOfInfinity && t <= orderOfInfinity
+}
+
+const orderOfInfinity = 0x7ff << 52
+
+// order returns an integer that orders doubles by their value: -0 and 0 alike, NaN
+// outside the infinities.
+func order(x float64) int64 {
+	pattern := int64(math.Float64bits(x))
+	if pattern < 0 {
+		return math.MinInt64 - pattern
+	}
+	return pattern
+}
 
 func (p Param) check(x float64) error {
-	if !(x >= p.Min && x <= p.Max) {
+	if order(x) < order(p.Min) || order(x) > order(p.Max) {
 		return &ParamError{p, fmt.Sprintf("must be between %s and %s, got %s",
 			number(p.Min), number(p.Max), number(x))}
 	}

@@ -195,6 +195,20 @@ func TestFutureRecords(t *testing.T) {
 	}
 }
 
+// Below is the comparison of doubles.
+func TestBelow(t *testing.T) {
+	nan := math.NaN()
+	values := []float64{nan, math.Copysign(nan, -1), math.Inf(-1), -1, -5e-324, math.Copysign(0, -1), 0,
+		5e-324, 1e-310, 0.25, math.Nextafter(0.25, 1), 1, math.Inf(1)}
+	for _, x := range values {
+		for _, y := range values {
+			if got := Below(x, y); got != (x < y) {
+				t.Errorf("Below(%v, %v) is %v", x, y, got)
+			}
+		}
+	}
+}
+
 // Numbers in texts are printed as ECMAScript prints them.
 func TestNumber(t *testing.T) {
 	random := rand.New(rand.NewPCG(11, 12))

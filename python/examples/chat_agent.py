@@ -1,10 +1,9 @@
-"""A chat agent whose memory fades: python chat_agent.py [agent.db]
+"""A chat agent whose memory fades.
 
-Tell it "my NAME is VALUE", ask it "what is my NAME?". Every line is a turn, every turn a tick.
-What it is asked for stays fresh; what nobody asks for fades, and after 17 turns it is gone.
+Run ``python chat_agent.py [agent.db]``, tell it "my NAME is VALUE", and ask "what is my NAME?".
+Every line is a turn, every turn a tick. What it is asked for stays fresh; what nobody asks for
+fades, and after 17 turns it is gone.
 """
-
-from __future__ import annotations
 
 import re
 import sys

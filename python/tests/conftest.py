@@ -67,9 +67,10 @@ def fresh_interpreter():
 
     def run(code, *options, **environment):
         source = str(ROOT / "python" / "src")
+        surroundings = {name: value for name, value in os.environ.items() if name != "RECOLVA_NATIVE"}
         result = subprocess.run(
             [sys.executable, *options, "-c", code],
-            env={**os.environ, "PYTHONPATH": source, **environment},
+            env={**surroundings, "PYTHONPATH": source, **environment},
             capture_output=True,
             text=True,
             check=True,

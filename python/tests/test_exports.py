@@ -21,7 +21,7 @@ def test_exports_are_sorted_and_there():
     for name in recolva.__all__:
         assert getattr(recolva, name) is not None
     with pytest.raises(AttributeError, match="^module 'recolva' has no attribute 'typo'$"):
-        recolva.typo  # noqa: B018
+        recolva.typo
 
 
 def test_type_checkers_see_the_same_exports():

@@ -124,7 +124,7 @@ print("done")
 @pytest.mark.parametrize("attempt", range(5))
 def test_forks_during_the_first_use(fresh_interpreter, attempt):
     """A fork while other threads import the package and load the library waits for them."""
-    assert fresh_interpreter(FIRST_USES, "-Wignore") == "done", attempt
+    assert fresh_interpreter(FIRST_USES, "-Wignore", RECOLVA_NATIVE="1") == "done", attempt
 
 
 @pytest.mark.usefixtures("busy_library")

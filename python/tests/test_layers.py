@@ -23,6 +23,7 @@ LAYERS = (
     "recolva.models",
     "recolva.decisions",
     "recolva.reference",
+    "recolva._room",
     "recolva._native",
     "recolva._ffi",
     "recolva._backend",
@@ -30,7 +31,7 @@ LAYERS = (
     "recolva.store",
 )
 TOP = len(LAYERS)
-TICKS = ("recolva._kernel", "recolva.errors")
+TICKS = ("recolva._kernel", "recolva.errors", "recolva._arguments")
 
 
 def modules(package):
@@ -71,7 +72,7 @@ def test_arrows_point_down(module, file):
 
 @pytest.mark.parametrize(("module", "file"), modules("memoryhalflife"))
 def test_ticks_know_only_the_kernel(module, file):
-    """The tick engine uses the mathematics and the errors, nothing of records and stores."""
+    """The tick engine uses the mathematics, the argument checks and the errors, nothing of records and stores."""
     for name in imports(file):
         if name.split(".")[0] == "recolva":
             assert name in TICKS, f"{module} imports {name}"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import random
+from array import array
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,8 +14,10 @@ from hypothesis import strategies as st
 from recolva import _scan
 from recolva._audit import Policy
 from recolva._backend import native_library
+from recolva._columns import Batch
 from recolva._lines import Kind, stretches
 from recolva._scan import NativeScanner, PureScanner, make_scanner
+from recolva.decisions import Decision
 from recolva.errors import InvalidRecord
 from recolva.models import Exponential, Model, PowerLaw
 from recolva.records import Layout, Parser, RecordFault, is_blank
@@ -67,7 +71,7 @@ def test_stretches_are_the_file(content: bytes, sizes: list[int], limit: int) ->
 class Twin:
     """The native scan as its header describes it, in Python: a stand-in where none is staged."""
 
-    def scan_block(  # noqa: PLR0917, D102 - the arguments of the library
+    def scan_block(  # noqa: PLR0917 - the arguments of the library
         self, data: Any, length: int, at_end: Any, model: Model, now: int, threshold: float, block: Block
     ) -> None:
         assert not at_end
@@ -141,6 +145,29 @@ def test_native_equals_pure(monkeypatch: pytest.MonkeyPatch, model: Model, on_in
         expected = outcome(pure, data)
         for scanner in native(pure):
             assert outcome(scanner, data) == expected, data
+
+
+def test_spans_are_left_out_where_nothing_is_pruned(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A scan that changes no file needs no places of pruned lines; the decisions are the same."""
+    monkeypatch.setattr(_scan, "native_library", Twin)
+    data = b"\n".join(LINES[:7]) + b"\n"
+    policy = Policy(MODELS[0], 0.4, Layout())
+    (whole,) = make_scanner(policy, NOW, BIG).scan(data, 1)
+    (found,) = make_scanner(policy, NOW, BIG, spans=False).scan(data, 1)
+    assert whole.pruned
+    assert not found.pruned
+    assert list(found.batch) == list(whole.batch)
+
+
+def test_decisions_of_a_batch_are_frozen() -> None:
+    """A decision that a batch makes is one like any other: of its class, equal, immutable, whole."""
+    batch = Batch(b"a", array("d", [0.25]), b"\x01", range(7, 8))
+    (decision,) = batch
+    other = Decision("a", 0.25, prune=True, reason="score_below_threshold", line=7)
+    assert type(decision) is Decision
+    assert (decision, repr(decision)) == (other, repr(other))
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        decision.prune = False  # type: ignore[misc]
 
 
 def test_only_the_default_layout_is_native(monkeypatch: pytest.MonkeyPatch) -> None:

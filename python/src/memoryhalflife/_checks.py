@@ -5,7 +5,8 @@ The limits stand here and nowhere else; both engines, the dumps and the REPL sha
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Set
+from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
 from typing import Any, NamedTuple
 
 from memoryhalflife.values import checked_text
@@ -72,7 +73,7 @@ def checked_tags(value: Any) -> tuple[str, ...]:
     if isinstance(value, (str, bytes, dict)) or not isinstance(value, Iterable):
         raise InvalidArgumentType(f"tags must be a list of strings, got {type(value).__name__}")
     tags = dict.fromkeys(checked_key(tag, "a tag") for tag in value)
-    return tuple(sorted(tags)) if isinstance(value, Set) else tuple(tags)
+    return tuple(sorted(tags)) if isinstance(value, AbstractSet) else tuple(tags)
 
 
 def checked_half_life(value: Any, name: str = "half_life") -> int:

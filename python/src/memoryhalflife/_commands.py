@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Callable, NamedTuple, Optional
+from typing import TYPE_CHECKING, Callable, NamedTuple
 
 from memoryhalflife._lines import (
     UsageError,
@@ -37,9 +37,9 @@ class Session:
         self.arrow = arrow
         self.expired: list[Expired] = []
 
-    def run(self, line: str) -> Optional[str]:
+    def run(self, line: str) -> str | None:
         """Run one line and return the text to show, or None to leave; a ValueError says what is wrong."""
-        name, rest = (line.split(None, 1) + ["", ""])[:2]
+        name, rest = ([*line.split(None, 1), "", ""])[:2]
         if not name or name.startswith("#"):
             return ""
         command = COMMANDS.get(name.lower())
@@ -202,7 +202,7 @@ def _number(text: str, takes: str) -> float:
 class Command(NamedTuple):
     """A command: its function, how it is written, and what it does."""
 
-    run: Callable[[Session, str], Optional[str]]
+    run: Callable[[Session, str], str | None]
     usage: str
     help: str
 

@@ -13,7 +13,7 @@ import stat
 import time
 from contextlib import closing
 from pathlib import Path
-from typing import NamedTuple, Union
+from typing import NamedTuple
 
 from memoryhalflife._checks import number, number_text
 from recolva.errors import InvalidArgument, Refused
@@ -66,7 +66,11 @@ class Access(NamedTuple):
 
 def open_database(access: Access, defaults: tuple[int, float, int]) -> sqlite3.Connection:
     """Return a connection to the file, made with defaults if it is new."""
-    if not _inspect(access):
+    found = _inspect(access)
+    if found and _has(access, "-journal"):
+        _settle(access)
+        found = _inspect(access)
+    if not found:
         _create(access, defaults)
     _check(access)
     return connect(access)
@@ -90,7 +94,7 @@ def _inspect(access: Access) -> bool:
     another connection of this process may hold on it.
     """
     try:
-        status = os.stat(access.path)
+        status = Path(access.path).stat()
     except FileNotFoundError:
         return False
     if not stat.S_ISREG(status.st_mode):
@@ -107,31 +111,33 @@ def _inspect(access: Access) -> bool:
 def _identity(access: Access) -> tuple[int, int]:
     """Return application id and layout of a database.
 
-    An immutable connection takes the file alone and touches nothing. While a log is moved into it
-    (by another process, or when that was cut short) the file may look malformed without its log;
-    then it is read as usual, which leaves file and log as they are too.
+    An immutable connection takes the first page as it is and touches nothing. While a commit or the
+    write-ahead log is on its way into the file (or after that was cut short), the file may be
+    shorter than its first page says; with a writable schema SQLite looks past that.
     """
-    for mode in ("ro&immutable=1", "ro", "ro&immutable=1"):
-        if mode == "ro" and not _has_log(access):
-            continue
-        try:
-            with closing(_connection(access, mode)) as connection:
-                return _pragma(connection, "application_id"), _pragma(connection, "user_version")
-        except sqlite3.OperationalError as error:
-            raise failure(access, error) from error
-        except sqlite3.DatabaseError as error:
-            fault = error
-            if "malformed" not in str(error):
-                break
-    if "malformed" in str(fault):
-        raise failure(access, fault) from fault
-    raise Refused(f"{access.path} is not a database of memories: {fault}") from fault
-
-
-def _has_log(access: Access) -> bool:
-    """Say whether there is a write-ahead log with something in it."""
     try:
-        return os.path.getsize(access.path + "-wal") > 0
+        with closing(_connection(access, "ro&immutable=1")) as connection:
+            connection.execute("PRAGMA writable_schema = ON")
+            return _pragma(connection, "application_id"), _pragma(connection, "user_version")
+    except sqlite3.OperationalError as error:
+        raise failure(access, error) from error
+    except sqlite3.DatabaseError as error:
+        raise Refused(f"{access.path} is not a database of memories: {error}") from error
+
+
+def _settle(access: Access) -> None:
+    """Let SQLite roll back a transaction that was cut short while the file was made."""
+    try:
+        with closing(_connection(access, "rw")) as connection:
+            _pragma(connection, "user_version")
+    except sqlite3.Error as error:
+        raise failure(access, error) from error
+
+
+def _has(access: Access, suffix: str) -> bool:
+    """Say whether there is a journal (-journal) or write-ahead log (-wal) with something in it."""
+    try:
+        return Path(access.path + suffix).stat().st_size > 0
     except FileNotFoundError:
         return False
 
@@ -147,8 +153,8 @@ def _refuse_layout(access: Access, layout: int) -> None:
 
 def _create(access: Access, defaults: tuple[int, float, int]) -> None:
     """Make the tables in an empty file, unless another process has just done it."""
-    folder = os.path.dirname(access.path)
-    if not os.path.isdir(folder):
+    folder = Path(access.path).parent
+    if not folder.is_dir():
         raise FileNotFoundError(f"{folder} is not a directory")
     try:
         with closing(_connection(access, "rwc")) as connection:
@@ -172,7 +178,7 @@ def _check(access: Access) -> None:
     on whether there is a log with something in it, as a crash leaves behind.
     """
     try:
-        with closing(_connection(access, "ro" if _has_log(access) else "rw")) as connection:
+        with closing(_connection(access, "ro" if _has(access, "-wal") else "rw")) as connection:
             _refuse_layout(access, _pragma(connection, "user_version"))
             fault = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
             if fault == "ok":
@@ -236,11 +242,11 @@ def _pragma(connection: sqlite3.Connection, name: str) -> int:
     return value
 
 
-def checked_access(path: Union[str, os.PathLike[str]], synchronous: object, timeout: object) -> Access:
+def checked_access(path: str | os.PathLike[str], synchronous: object, timeout: object) -> Access:
     """Return the arguments of an engine's file, checked."""
     path = os.fsdecode(path)
     if path in ("", ":memory:"):
         raise InvalidArgument(f"path must name a file, got {path!r} (MemoryEngine() is kept in memory)")
     if synchronous not in SYNCHRONOUS:
         raise InvalidArgument(f"synchronous must be FULL, NORMAL or OFF, got {synchronous!r}")
-    return Access(os.path.abspath(path), str(synchronous), number("timeout", timeout, 0.0, 86400.0))
+    return Access(str(Path(path).resolve()), str(synchronous), number("timeout", timeout, 0.0, 86400.0))

@@ -10,12 +10,15 @@ from __future__ import annotations
 
 import os
 from threading import Lock, RLock
-from types import TracebackType
-from typing import Any, Generic, Optional, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from weakref import WeakSet
 
-from memoryhalflife._runtime import Store
 from recolva.errors import InvalidArgument, Refused
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from memoryhalflife._runtime import Store
 
 __all__ = ["Guard"]
 
@@ -93,9 +96,9 @@ class _Section:
 
     def __exit__(
         self,
-        kind: Optional[type[BaseException]],
-        error: Optional[BaseException],
-        traceback: Optional[TracebackType],
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
     ) -> None:
         self._guard.leave(failed=kind is not None)
         if error is not None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from math import floor
-from typing import TYPE_CHECKING, NamedTuple, Optional
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -76,7 +76,7 @@ def one_key(command: str, text: str) -> str:
     return key
 
 
-def split_options(text: str, known: Mapping[str, Optional[str]]) -> Options:
+def split_options(text: str, known: Mapping[str, str | None]) -> Options:
     """Take options off both ends of a text; known maps their names to what their values are called.
 
     An option is ``--name VALUE`` or ``--name=VALUE``, or ``--name`` alone if it has no value. After
@@ -105,7 +105,7 @@ def split_options(text: str, known: Mapping[str, Optional[str]]) -> Options:
     return Options(values, text)
 
 
-def _last_option(text: str, known: Mapping[str, Optional[str]]) -> tuple[str, Optional[tuple[str, str]]]:
+def _last_option(text: str, known: Mapping[str, str | None]) -> tuple[str, tuple[str, str] | None]:
     """Return a text without the option at its end, and that option."""
     head, _, last = text.rpartition(" ")
     name, equals, value = last.partition("=")

@@ -10,9 +10,11 @@ what is due O(k log n) for k due entries, whatever number of ticks passes and of
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from heapq import heapify, heappop, heappush
-from typing import Generic, NamedTuple, Optional, Protocol, TypeVar
+from typing import TYPE_CHECKING, Generic, NamedTuple, Protocol, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 __all__ = ["Clock", "Expired", "ExpiringStore", "Schedule", "Store"]
 
@@ -34,7 +36,6 @@ class Clock(NamedTuple):
     forgotten: int = 0
 
 
-
 class Store(Protocol[V]):
     """A store of expiring entries, in memory or elsewhere; used by one thread at a time.
 
@@ -53,10 +54,10 @@ class Store(Protocol[V]):
     def rollback(self) -> None:
         """End the transaction and undo what it did."""
 
-    def get(self, key: str) -> Optional[tuple[V, Optional[int]]]:
+    def get(self, key: str) -> tuple[V, int | None] | None:
         """Return the value under key and the tick at which it expired (None while it lives)."""
 
-    def put(self, key: str, value: V, due: int, expired_at: Optional[int] = None) -> None:
+    def put(self, key: str, value: V, due: int, expired_at: int | None = None) -> None:
         """Keep value under key in place of what was there."""
 
     def refresh(self, key: str, value: V, due: int) -> None:
@@ -68,7 +69,7 @@ class Store(Protocol[V]):
     def expire(self, until: int, grace: int) -> list[Expired]:
         """Let all that is due at tick until or before expire; return it by tick, then by key."""
 
-    def entries(self) -> Iterator[tuple[V, Optional[int]]]:
+    def entries(self) -> Iterator[tuple[V, int | None]]:
         """Yield all values and the ticks at which they expired, in no particular order."""
 
     def before_fork(self) -> None:
@@ -131,7 +132,7 @@ class Schedule:
             heapify(self._heap)
             self._empty = 0
 
-    def pop_due(self, until: int) -> Optional[tuple[int, list[str]]]:
+    def pop_due(self, until: int) -> tuple[int, list[str]] | None:
         """Take out the first tick up to until at which something is due; return its keys, sorted."""
         heap = self._heap
         while heap and heap[0] <= until:
@@ -149,10 +150,10 @@ class ExpiringStore(Generic[V]):
     def __init__(self) -> None:
         """Start empty, at tick 0."""
         self.clock = Clock()
-        self._entries: dict[str, tuple[V, int, Optional[int]]] = {}
+        self._entries: dict[str, tuple[V, int, int | None]] = {}
         self._schedule = Schedule()
         # what each changed key held when the transaction began
-        self._undo: Optional[dict[str, Optional[tuple[V, int, Optional[int]]]]] = None
+        self._undo: dict[str, tuple[V, int, int | None] | None] | None = None
         self._undo_clock = self.clock
 
     def begin(self, *, write: bool) -> None:
@@ -173,12 +174,12 @@ class ExpiringStore(Generic[V]):
                 self._replace(key, entry)
             self.clock = self._undo_clock
 
-    def get(self, key: str) -> Optional[tuple[V, Optional[int]]]:
+    def get(self, key: str) -> tuple[V, int | None] | None:
         """Return the value under key and when it expired."""
         entry = self._entries.get(key)
         return None if entry is None else (entry[0], entry[2])
 
-    def put(self, key: str, value: V, due: int, expired_at: Optional[int] = None) -> None:
+    def put(self, key: str, value: V, due: int, expired_at: int | None = None) -> None:
         """Keep value under key."""
         self._replace(key, (value, due, expired_at))
 
@@ -209,7 +210,7 @@ class ExpiringStore(Generic[V]):
                     if grace:
                         self.put(key, value, tick + grace, tick)
 
-    def entries(self) -> Iterator[tuple[V, Optional[int]]]:
+    def entries(self) -> Iterator[tuple[V, int | None]]:
         """Yield all values and when they expired."""
         for value, _, expired_at in self._entries.values():
             yield value, expired_at
@@ -229,7 +230,7 @@ class ExpiringStore(Generic[V]):
         self._entries = {}
         self._schedule = Schedule()
 
-    def _replace(self, key: str, entry: Optional[tuple[V, int, Optional[int]]]) -> None:
+    def _replace(self, key: str, entry: tuple[V, int, int | None] | None) -> None:
         """Change what is under key: the one place where entries, schedule and undo change."""
         old = self._entries.get(key)
         if self._undo is not None:

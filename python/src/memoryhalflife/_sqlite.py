@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from typing import TYPE_CHECKING, Any, Callable, NoReturn, Optional, Union
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Callable, NoReturn
 
 from memoryhalflife import values
 from memoryhalflife._checks import (
@@ -28,9 +29,7 @@ _COLUMNS = "content, half_life, created_at, last_accessed_at, access_count, tags
 _GET = f"SELECT {_COLUMNS} FROM memory WHERE key = ?"
 _ENTRIES = f"SELECT {_COLUMNS}, key FROM memory"
 _PUT = f"INSERT OR REPLACE INTO memory ({_COLUMNS}, due_at, key) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-_REFRESH = (
-    "UPDATE memory SET last_accessed_at = ?, access_count = ?, due_at = ?, expired_at = NULL WHERE key = ?"
-)
+_REFRESH = "UPDATE memory SET last_accessed_at = ?, access_count = ?, due_at = ?, expired_at = NULL WHERE key = ?"
 _CLOCK = "SELECT now, expired, forgotten FROM engine"
 _SET_CLOCK = "UPDATE engine SET now = ?, expired = ?, forgotten = ?"
 _SETTINGS = "SELECT default_half_life, default_threshold, grace_ticks FROM engine"
@@ -47,16 +46,16 @@ class SqliteStore:
     def __init__(self, access: Access, connection: sqlite3.Connection) -> None:
         """Use an open connection; `open` is the way to make a store."""
         self._access = access
-        self._connection: Optional[sqlite3.Connection] = connection
+        self._connection: sqlite3.Connection | None = connection
         self._execute: Callable[..., sqlite3.Cursor] = connection.execute
         self._pid = os.getpid()
-        self._clock: Optional[Clock] = None  # as read or set in this transaction
+        self._clock: Clock | None = None  # as read or set in this transaction
 
     @classmethod
     def open(
         cls,
-        path: Union[str, os.PathLike[str]],
-        wanted: tuple[Optional[int], Optional[float], Optional[int]],
+        path: str | os.PathLike[str],
+        wanted: tuple[int | None, float | None, int | None],
         *,
         synchronous: str,
         timeout: float,
@@ -110,12 +109,12 @@ class SqliteStore:
         if self._connection is not None and self._connection.in_transaction:
             self._execute("ROLLBACK")
 
-    def get(self, key: str) -> Optional[tuple[Memory, Optional[int]]]:
+    def get(self, key: str) -> tuple[Memory, int | None] | None:
         """Return the memory under key and when it expired."""
         row = self._execute(_GET, (key,)).fetchone()
         return None if row is None else (_memory(key, row), row[7])
 
-    def put(self, key: str, value: Memory, due: int, expired_at: Optional[int] = None) -> None:
+    def put(self, key: str, value: Memory, due: int, expired_at: int | None = None) -> None:
         """Keep a memory under key."""
         row = (
             values.dumps(value.content),
@@ -148,7 +147,7 @@ class SqliteStore:
         expired.sort(key=_by_tick)
         return expired
 
-    def entries(self) -> Iterator[tuple[Memory, Optional[int]]]:
+    def entries(self) -> Iterator[tuple[Memory, int | None]]:
         """Yield all memories and when they expired."""
         for row in self._execute(_ENTRIES):
             yield _memory(row[8], row), row[7]
@@ -183,7 +182,7 @@ class SqliteStore:
     def _reconnect(self) -> None:
         if self._connection is not None:  # forked by other means than os.fork
             self._refuse()
-        if not os.path.exists(self._access.path):
+        if not Path(self._access.path).exists():
             raise FileNotFoundError(f"{self._access.path} is not there any more")
         self._connection = connect(self._access)
         self._execute = self._connection.execute

@@ -12,6 +12,8 @@ from functools import lru_cache
 
 __all__ = ["half_life_ratio", "time_to_live"]
 
+_FIRST_BITS = 128  # enough for nearly every pair, in one round
+
 
 def half_life_ratio(half_life: float) -> tuple[int, int]:
     """Return a half-life as an exact fraction (n, d): only dumps of version 0.1 have d > 1."""
@@ -26,7 +28,7 @@ def time_to_live(half_life: float, threshold: float) -> int:
     exponent = power_of_two.bit_length() - 1
     if odd == 1:
         return -(-numerator * exponent // denominator)
-    bits = 128
+    bits = _FIRST_BITS
     while True:
         # half_life * (exponent - log2(odd)) lies strictly between low and high
         unit = denominator << bits
@@ -46,7 +48,7 @@ def _log2(odd: int, bits: int) -> int:
     bound of y are carried along; when they disagree about a digit, the work starts again wider.
     """
     whole = odd.bit_length() - 1
-    width = 2 * bits
+    width = 2 * bits + 64  # more than the 53 bits of odd
     while True:
         low = high = odd << (width - whole)  # y = odd / 2^whole in [1, 2), scaled by 2^width
         digits = whole

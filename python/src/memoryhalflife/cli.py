@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from typing import TYPE_CHECKING, Optional
+from typing import TYPE_CHECKING
 
 from memoryhalflife._commands import COMMANDS, STORE_OPTIONS, Session
 from memoryhalflife._lines import shown_key
@@ -14,7 +14,6 @@ from recolva.errors import InvalidArgument, RecolvaError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from typing import TextIO
 
 __all__ = ["main"]
 
@@ -30,7 +29,7 @@ exit status: 0 done; 1 a line was wrong (commands from a pipe), or the file can'
 """
 
 
-def main(arguments: Optional[Sequence[str]] = None) -> int:
+def main(arguments: Sequence[str] | None = None) -> int:
     """Run the program and return its exit status."""
     for stream in (sys.stdin, sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):  # bytes that are no text must not end the session
@@ -149,12 +148,12 @@ def _typed_lines(session: Session) -> Iterator[str]:
 def _line_editing(session: Session) -> bool:
     """Switch on line editing, history (of this session: what is forgotten must not live on) and Tab."""
     try:
-        import readline  # noqa: PLC0415 - not on every system
+        import readline
     except ImportError:
         return False
     choices: list[str] = []
 
-    def complete(text: str, state: int) -> Optional[str]:
+    def complete(text: str, state: int) -> str | None:
         if state == 0:
             before = readline.get_line_buffer()[: readline.get_begidx()]
             choices[:] = [choice + " " for choice in completions(session, before) if choice.startswith(text)]

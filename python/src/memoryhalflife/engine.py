@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from math import fsum
-from types import TracebackType
-from typing import Any, Callable, Optional, Union
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Callable
 
 from memoryhalflife import state as _state
 from memoryhalflife._checks import (
@@ -24,6 +22,7 @@ from memoryhalflife._checks import (
     number,
     quoted,
 )
+from memoryhalflife._entropy import entropy_score
 from memoryhalflife._guard import Guard
 from memoryhalflife._runtime import Clock, Expired, ExpiringStore, Store
 from memoryhalflife._ttl import time_to_live
@@ -31,11 +30,13 @@ from memoryhalflife.memory import Memory, accessed, trusted, with_content
 from memoryhalflife.values import JSON, copied
 from recolva.errors import InvalidArgument, InvalidArgumentType
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from types import TracebackType
+
 __all__ = ["MemoryEngine"]
 
 OnExpire = Callable[[Expired], object]
-
-_LARGEST_BELOW_ONE = 1.0 - 2.0**-53
 
 
 class MemoryEngine:
@@ -64,7 +65,7 @@ class MemoryEngine:
         default_half_life: int = DEFAULT_HALF_LIFE,
         default_threshold: float = DEFAULT_THRESHOLD,
         grace_ticks: int = 0,
-        on_expire: Optional[OnExpire] = None,
+        on_expire: OnExpire | None = None,
     ) -> None:
         """Make an empty engine in memory, at tick 0."""
         settings = checked_settings(default_half_life, default_threshold, grace_ticks)
@@ -73,12 +74,12 @@ class MemoryEngine:
     @classmethod
     def open(
         cls,
-        path: Union[str, os.PathLike[str]],
+        path: str | os.PathLike[str],
         *,
-        default_half_life: Optional[int] = None,
-        default_threshold: Optional[float] = None,
-        grace_ticks: Optional[int] = None,
-        on_expire: Optional[OnExpire] = None,
+        default_half_life: int | None = None,
+        default_threshold: float | None = None,
+        grace_ticks: int | None = None,
+        on_expire: OnExpire | None = None,
         synchronous: str = "FULL",
         timeout: float = 10.0,
     ) -> MemoryEngine:
@@ -94,16 +95,21 @@ class MemoryEngine:
         A file that is damaged, written by a newer version or by another program is refused
         (`recolva.errors.Refused`) and stays as it is.
         """
-        from memoryhalflife._sqlite import SqliteStore  # sqlite3 is an optional part of Python
+        from memoryhalflife._sqlite import SqliteStore
 
         wanted = (default_half_life, default_threshold, grace_ticks)
         store, settings = SqliteStore.open(path, wanted, synchronous=synchronous, timeout=timeout)
         engine = cls.__new__(cls)
-        engine._start(store, settings, on_expire)
-        engine._path = os.fspath(path)
+        cls._start(engine, store, settings, on_expire, os.fspath(path))
         return engine
 
-    def _start(self, store: Store[Memory], settings: Settings, on_expire: Optional[OnExpire]) -> None:
+    def _start(
+        self,
+        store: Store[Memory],
+        settings: Settings,
+        on_expire: OnExpire | None,
+        path: str | os.PathLike[str] | None = None,
+    ) -> None:
         self._store = store
         self._guard = Guard(store)
         self._read = self._guard.read
@@ -111,7 +117,7 @@ class MemoryEngine:
         self._settings = settings
         self._on_expire = on_expire
         self._unreported: list[Expired] = []
-        self._path: Optional[str] = None
+        self._path = path
 
     @property
     def now(self) -> int:
@@ -139,9 +145,9 @@ class MemoryEngine:
         key: str,
         content: JSON,
         *,
-        half_life: Optional[int] = None,
+        half_life: int | None = None,
         tags: Iterable[str] = (),
-        threshold: Optional[float] = None,
+        threshold: float | None = None,
     ) -> Memory:
         """Keep content under key, with confidence 1, and return the memory.
 
@@ -160,7 +166,7 @@ class MemoryEngine:
             self._store.put(key, memory, now + time_to_live(life, limit))
         return _handed_out(memory)
 
-    def recall(self, key: str) -> Optional[Memory]:
+    def recall(self, key: str) -> Memory | None:
         """Return the memory under key, used: its confidence is 1 again, its access_count one more.
 
         None if there is no living memory under the key.
@@ -173,14 +179,14 @@ class MemoryEngine:
             memory = self._access(entry[0], 1)
         return _handed_out(memory)
 
-    def peek(self, key: str) -> Optional[Memory]:
+    def peek(self, key: str) -> Memory | None:
         """Return the memory under key without using it, or None if there is no living one."""
         key = checked_key(key)
         with self._read:
             entry = self._store.get(key)
         return None if entry is None or entry[1] is not None else _handed_out(entry[0])
 
-    def revive(self, key: str) -> Optional[Memory]:
+    def revive(self, key: str) -> Memory | None:
         """Bring back the memory under key that expired less than grace_ticks ago, and return it.
 
         Its confidence is 1 again; reviving is not counted as an access. None if there is nothing to
@@ -211,7 +217,7 @@ class MemoryEngine:
         if fault is not None:  # raised here, so that a batch around it can go on
             raise InvalidArgument(fault)
 
-    def _why_not(self, memory: Memory, due: int, now: int) -> Optional[str]:
+    def _why_not(self, memory: Memory, due: int, now: int) -> str | None:
         """Say why a memory can't be restored at tick now, or return None."""
         if memory.last_accessed_at > now:
             return f"last_accessed_at must be between 0 and {now}, got {memory.last_accessed_at}"
@@ -253,7 +259,7 @@ class MemoryEngine:
             self._report(expired)
         return expired
 
-    def memories(self, tag: Optional[str] = None) -> list[Memory]:
+    def memories(self, tag: str | None = None) -> list[Memory]:
         """Return the living memories, or those with the given tag, sorted by key."""
         if tag is not None:
             tag = checked_key(tag, "tag")
@@ -267,7 +273,7 @@ class MemoryEngine:
             now = self._store.clock.now
             return [_handed_out(memory) for memory in self._living() if memory.is_fading(now, threshold)]
 
-    def entropy_score(self) -> dict[str, Union[int, float]]:
+    def entropy_score(self) -> dict[str, int | float]:
         """Measure how far the knowledge has decayed.
 
         mass: how many memories live; pressure: the sum of 1 - confidence over them; score:
@@ -275,28 +281,7 @@ class MemoryEngine:
         0.5), expired and forgotten (so far).
         """
         with self._read:
-            clock = self._store.clock
-            now = clock.now
-            seen: dict[tuple[int, float], float] = {}
-            confidences = []
-            for memory, expired_at in self._store.entries():
-                if expired_at is None:
-                    pair = (memory.last_accessed_at, memory.half_life)
-                    confidence = seen.get(pair)
-                    if confidence is None:
-                        confidence = seen[pair] = memory.confidence(now)
-                    confidences.append(confidence)
-        mass = len(confidences)
-        pressure = fsum(1.0 - confidence for confidence in confidences)  # exact, so in any order
-        return {
-            "mass": mass,
-            "pressure": pressure,
-            "score": min(pressure / mass, _LARGEST_BELOW_ONE) if mass else 0.0,
-            "living": mass,
-            "fading": sum(confidence < 0.5 for confidence in confidences),
-            "expired": clock.expired,
-            "forgotten": clock.forgotten,
-        }
+            return entropy_score(self._store.clock, self._store.entries())
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything the engine knows as JSON values, to be read by `from_dict`."""
@@ -308,8 +293,8 @@ class MemoryEngine:
         cls,
         state: dict[str, Any],
         *,
-        path: Union[str, os.PathLike[str], None] = None,
-        on_expire: Optional[OnExpire] = None,
+        path: str | os.PathLike[str] | None = None,
+        on_expire: OnExpire | None = None,
     ) -> MemoryEngine:
         """Make an engine from what `to_dict` returned, or from a dump of memory-half-life 0.1.
 
@@ -318,16 +303,19 @@ class MemoryEngine:
         loaded = _state.from_dict(state)
         if path is None:
             engine = cls.__new__(cls)
-            engine._start(ExpiringStore(), loaded.settings, on_expire)
+            cls._start(engine, ExpiringStore(), loaded.settings, on_expire)
         else:
-            if os.path.exists(path):
+            if Path(path).exists():
                 raise InvalidArgument(f"path must be a new file, and {os.fspath(path)} exists")
             engine = cls.open(path, **loaded.settings._asdict(), on_expire=on_expire)
-        with engine._write:
-            engine._store.clock = loaded.clock
-            for memory, due, expired_at in loaded.entries:
-                engine._store.put(memory.key, memory, due, expired_at)
+        cls._load(engine, loaded)
         return engine
+
+    def _load(self, loaded: _state.Loaded) -> None:
+        with self._write:
+            self._store.clock = loaded.clock
+            for memory, due, expired_at in loaded.entries:
+                self._store.put(memory.key, memory, due, expired_at)
 
     @contextmanager
     def batch(self) -> Iterator[MemoryEngine]:
@@ -356,16 +344,16 @@ class MemoryEngine:
 
     def __exit__(
         self,
-        kind: Optional[type[BaseException]],
-        error: Optional[BaseException],
-        traceback: Optional[TracebackType],
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
     ) -> None:
         """Close the engine."""
         self.close()
 
     def __repr__(self) -> str:
         """Show the settings, and the file if there is one."""
-        file = "" if self._path is None else f" in {self._path!r}"
+        file = "" if self._path is None else f" in {str(self._path)!r}"
         half_life, threshold, grace = self._settings
         return f"<MemoryEngine{file}: half_life={half_life} threshold={threshold} grace_ticks={grace}>"
 
@@ -384,11 +372,11 @@ class MemoryEngine:
         """Call on_expire for each; raise the first exception when all have been told."""
         if self._on_expire is None:
             return
-        first: Optional[BaseException] = None
+        first: BaseException | None = None
         for event in expired:
             try:
                 self._on_expire(event)
-            except Exception as error:  # noqa: BLE001 - the first one is raised below
+            except Exception as error:
                 first = first or error
         if first is not None:
             raise first

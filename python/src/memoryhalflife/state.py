@@ -15,8 +15,7 @@ are not in them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any, NamedTuple, Optional
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memoryhalflife._checks import (
     DEFAULT_HALF_LIFE,
@@ -32,6 +31,9 @@ from memoryhalflife.memory import Memory
 from memoryhalflife.values import copied
 from recolva.errors import InvalidArgument, InvalidArgumentType
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
 __all__ = ["SCHEMA", "Loaded", "from_dict", "memory_fields", "memory_from_fields", "to_dict"]
 
 #: Number of the layout described above.
@@ -45,12 +47,10 @@ class Loaded(NamedTuple):
 
     settings: Settings
     clock: Clock
-    entries: list[tuple[Memory, int, Optional[int]]]
+    entries: list[tuple[Memory, int, int | None]]
 
 
-def to_dict(
-    settings: Settings, clock: Clock, entries: Iterable[tuple[Memory, Optional[int]]]
-) -> dict[str, Any]:
+def to_dict(settings: Settings, clock: Clock, entries: Iterable[tuple[Memory, int | None]]) -> dict[str, Any]:
     """Return the state as JSON values that share nothing with the engine."""
     living: dict[str, Any] = {}
     grace: dict[str, Any] = {}
@@ -110,7 +110,7 @@ def from_dict(state: dict[str, Any]) -> Loaded:
     return Loaded(settings, clock, entries)
 
 
-def _living(key: str, fields: Any, now: int) -> tuple[Memory, int, Optional[int]]:
+def _living(key: str, fields: Any, now: int) -> tuple[Memory, int, int | None]:
     memory = _memory(key, fields, now)
     due = memory.last_accessed_at + memory.ttl()
     if due <= now:
@@ -118,7 +118,7 @@ def _living(key: str, fields: Any, now: int) -> tuple[Memory, int, Optional[int]
     return memory, due, None
 
 
-def _resting(key: str, fields: Any, now: int, grace: int) -> tuple[Memory, int, Optional[int]]:
+def _resting(key: str, fields: Any, now: int, grace: int) -> tuple[Memory, int, int | None]:
     memory = _memory(key, fields, now)
     expired_at = integer("expired_at", _field(fields, "expired_at"), 0, now)
     if expired_at != memory.last_accessed_at + memory.ttl():
@@ -145,7 +145,7 @@ def _memory(key: str, fields: Any, now: int) -> Memory:
 def _from_first_version(state: dict[str, Any]) -> Loaded:
     """Read a dump of memory-half-life 0.1."""
     now = integer("tick", _field(state, "tick"), 0, MAX_TICK)
-    entries: list[tuple[Memory, int, Optional[int]]] = []
+    entries: list[tuple[Memory, int, int | None]] = []
     expired = forgotten = 0
     for outer in _dict(state, "state").values():
         fields = _dict(outer, "value") if isinstance(outer, dict) else None

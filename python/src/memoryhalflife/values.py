@@ -59,7 +59,7 @@ def checked_text(value: str, name: str) -> str:
     return value
 
 
-def _copied_tree(root: Union[list[Any], dict[Any, Any]], name: str) -> JSON:
+def _copied_tree(root: list[Any] | dict[Any, Any], name: str) -> JSON:
     """Copy without recursion: content may be deeper than the caller's stack has room for."""
     copy: Any = {} if isinstance(root, dict) else []
     todo: list[tuple[Any, Any, int]] = [(root, copy, 1)]

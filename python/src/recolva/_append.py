@@ -6,10 +6,10 @@ import json
 import os
 from typing import TYPE_CHECKING, Any
 
-from recolva import _staged as staged
+from recolva import _ranges, _system
 from recolva._json_syntax import RecordFault
 from recolva._locks import Deadline, open_locked
-from recolva._places import Path, locate
+from recolva._places import Path, Place
 from recolva._record_rules import check_object
 from recolva.errors import InvalidArgument, InvalidArgumentType
 
@@ -28,13 +28,16 @@ def append(path: Path, record: Mapping[str, Any] | bytes, *, lock_timeout: float
     file stays locked for `lock_timeout` seconds.
     """
     line = _line(record)
-    flags, mode = os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o666  # less the umask, as any new file
-    file = open_locked(locate("store", path), flags, Deadline(lock_timeout), mode)
+    system = _system.SYSTEM
+    place = Place(system.real_path(os.fsdecode(path)))
+    flags, mode = _system.APPEND | os.O_CREAT, 0o666  # less the umask, as any new file
+    file = open_locked(system, place, Deadline(system, lock_timeout), flags, mode)
     try:
-        joint = b"\n" if staged.ends_open(file, os.fstat(file).st_size) else b""
-        staged.write_all(file, joint + line)  # one write: a reader sees all of the line or nothing
+        joint = b"\n" if _ranges.ends_open(file, file.info().size) else b""
+        file.write(joint + line)  # one write: a reader sees all of the line or nothing
     finally:
-        os.close(file)
+        file.unlock()
+        file.close()
 
 
 def _line(record: Mapping[str, Any] | bytes) -> bytes:

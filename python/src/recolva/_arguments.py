@@ -62,12 +62,17 @@ def number(name: str, value: Any, low: float, high: float) -> float:
     Anything with ``__float__`` or ``__index__`` will do (NumPy scalars, Decimal, Fraction).
     """
     if type(value) is float and low <= value <= high:
-        return value + 0.0
+        return _without_minus_zero(value)
     checked = _to_number(name, value)
     if low <= checked <= high:
-        return checked + 0.0
+        return _without_minus_zero(float(checked))
     text = f"{number_text(low)} and {number_text(high)}, got {number_text(checked)}"
     raise InvalidArgument(f"{name} must be between {text}")
+
+
+def _without_minus_zero(value: float) -> float:
+    """Return value, 0.0 for -0.0; a subnormal keeps its bits even where the processor flushes them in sums."""
+    return value if value < 0 else abs(value)
 
 
 def _to_number(name: str, value: Any) -> float:

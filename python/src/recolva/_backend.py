@@ -15,11 +15,18 @@ import threading
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from recolva import _room
 from recolva._arguments import quoted
-from recolva._ffi import NativeLibrary, Unusable
 from recolva._forks import held_off
-from recolva._native import library_path
+from recolva._native import Unusable, library_path
 from recolva.errors import InvalidArgument, Refused
+
+try:
+    from recolva._ffi import NativeLibrary
+except ImportError as error:  # a Python without ctypes, or a subinterpreter that cannot have it
+    _no_ctypes = str(error)
+else:
+    _no_ctypes = ""
 
 __all__ = ["Backend", "backend", "native_library"]
 
@@ -115,6 +122,8 @@ def _open(path: Path, process: int, *, inherited: bool) -> NativeLibrary:
     global _tried_by  # noqa: PLW0603 - the one choice of a process
     if not path.is_file():
         raise Unusable("this installation has no native library")
+    if obstacle := _no_ctypes or _room.shortage():
+        raise Unusable(obstacle)
     if not inherited:
         _tried_by = process
         return NativeLibrary(str(path))

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from bisect import bisect_right
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING, Any, overload
 
-from recolva.decisions import RETAINED, SCORE_BELOW, Decision
+from recolva.decisions import RETAINED, SCORE_BELOW, Decision, Draft
 
 if TYPE_CHECKING:
     from array import array
@@ -34,7 +34,11 @@ class Batch:
 
     def __iter__(self) -> Iterator[Decision]:
         for identity, score, prune, line in zip(self.decoded_ids(), self.scores, self.prune, self.lines):
-            yield Decision(identity, score, prune == 1, _REASONS[prune], line)
+            draft: Any = Draft()
+            draft.id, draft.score, draft.prune = identity, score, prune == 1
+            draft.reason, draft.line = _REASONS[prune], line
+            draft.__class__ = Decision
+            yield draft
 
     def decoded_ids(self) -> list[str]:
         """Return the ids as they are meant, escapes resolved."""

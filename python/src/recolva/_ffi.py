@@ -13,9 +13,10 @@ from enum import IntEnum
 from pathlib import Path
 from typing import Any
 
+from recolva._native import Unusable
 from recolva.models import MODELS, Model, parameters
 
-__all__ = ["ABI_VERSION", "Block", "NativeLibrary", "Status", "Unusable"]
+__all__ = ["ABI_VERSION", "Block", "NativeLibrary", "Status"]
 
 ABI_VERSION = 1
 
@@ -26,10 +27,6 @@ class Status(IntEnum):
     OK = 0
     INVALID_ARGUMENT = 1
     NULL_OUTPUT = 2
-
-
-class Unusable(Exception):
-    """The file is no library, or one of another version; the text says which and why."""
 
 
 class Block:

@@ -14,6 +14,8 @@ BLOCK_BYTES = 1 << 20
 MAX_LINE_BYTES = 64 << 20
 """Longest line, its line end not counted, unless the caller chose another limit."""
 
+_KEPT_BYTES = 8 << 20
+
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -41,6 +43,9 @@ def stretches(read: Callable[[int], bytes], max_line_bytes: int) -> Iterator[Str
     its end was seen; lines within LINES and LAST remain to be measured. A consumer
     that does not want the rest of such a line stops there, and no more is read.
     """
+    # glibc gives memory as large as a block back to the system when it is freed, and must have the next one cleared
+    # anew. The largest block ever freed teaches it what to keep; this one is never touched, so that it costs nothing.
+    bytes(_KEPT_BYTES)
     chunk = _start(read)
     if chunk.startswith(_BOM):
         yield Stretch(Kind.MARK, _BOM)
@@ -56,7 +61,7 @@ def stretches(read: Callable[[int], bytes], max_line_bytes: int) -> Iterator[Str
             chunk = chunk[cut:] if cut else b""
         cut = chunk.rfind(b"\n") + 1
         if cut:
-            yield Stretch(Kind.LINES, b"".join([*held, chunk[:cut]]))
+            yield Stretch(Kind.LINES, b"".join([*held, memoryview(chunk)[:cut]]))
             held, size, chunk = [], 0, chunk[cut:]
         if chunk:
             held.append(chunk)

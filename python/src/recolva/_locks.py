@@ -1,168 +1,273 @@
 """Locks between processes: one lock file beside each file of a sweep, and the files themselves.
 
-Sweeps exclude each other by `.NAME.recolva-lock`. Cooperating writers lock the
-file that they append to; a sweep takes that lock only while it commits. The
-`decay-sweep` program takes the same locks in the same order.
+Sweeps exclude each other by `.NAME.recolva-lock`. Cooperating writers lock the file that
+they append to; a sweep takes that lock only while it commits or recovers.
 """
 
 from __future__ import annotations
 
-import errno
+import json
 import os
-import stat
-import sys
-import time
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Optional
 
-from recolva._places import Place, kind_name, open_file, same_file, show
+from recolva._journal import MAX_NOTE_BYTES, Name, line_of, name_from, place_of
+from recolva._places import LOCK, Place, kind_name, show
+from recolva._ranges import read_full
+from recolva._system import APPEND
 from recolva.errors import Refused
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-if sys.platform == "win32":  # pragma: no cover
-    import msvcrt
+    from recolva._system import File, Info, System
 
-    def _try_lock(file: int) -> bool:
-        """Lock a byte far beyond any content: a lock is mandatory here."""
-        os.lseek(file, 1 << 62, os.SEEK_SET)
-        try:
-            msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
-        except OSError as error:
-            if error.errno in (errno.EACCES, errno.EDEADLK):
-                return False
-            raise
-        return True
-else:
-    import fcntl
-
-    def _try_lock(file: int) -> bool:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        return True
-
-
-_POLL_SECONDS = 0.01
+_OPEN_LOCK = os.O_RDWR | os.O_APPEND | os.O_CREAT
+_POLL_SECONDS = 0.010
+_MAX_TIES = 64
 
 
 class Deadline:
     """A moment until which it is worth to wait."""
 
-    def __init__(self, seconds: float) -> None:
-        self.seconds = seconds
-        self._end = time.monotonic() + seconds
+    def __init__(self, system: System, seconds: float) -> None:
+        self._system, self.seconds = system, seconds
+        self._end = system.now() + seconds
 
-    def wait(self, busy: str) -> None:
+    @property
+    def over(self) -> bool:
+        return self._system.now() >= self._end
+
+    def wait(self, busy: str, extra_seconds: float = 0.0) -> None:
         """Sleep a little, or raise `Refused` when the time is over."""
-        if time.monotonic() >= self._end:
-            raise Refused(f"{busy} (waited {self.seconds:g}s)")
-        time.sleep(_POLL_SECONDS)
+        if self.over:
+            raise Refused(f"{busy} (waited {duration(self.seconds)})")
+        self._system.sleep(_POLL_SECONDS + extra_seconds)
+
+
+def duration(seconds: float) -> str:
+    """Return a time as the `decay-sweep` program prints it: 50ms, 1.5s, 2m0s."""
+    nanos = round(seconds * 10**9)
+    for unit, size in (("ns", 1), ("µs", 10**3), ("ms", 10**6)):
+        if 0 < nanos < size * 1000:
+            return f"{_decimal(nanos, size)}{unit}"
+    minutes, nanos = divmod(nanos, 60 * 10**9)
+    hours, minutes = divmod(minutes, 60)
+    head = f"{hours}h{minutes}m" if hours else f"{minutes}m" if minutes else ""
+    return f"{head}{_decimal(nanos, 10**9)}s"
+
+
+def _decimal(nanos: int, size: int) -> str:
+    whole, part = divmod(nanos, size)
+    digits = f"{part:0{len(str(size)) - 1}d}".rstrip("0") if part else ""
+    return f"{whole}.{digits}" if digits else str(whole)
+
+
+class BusyError(Exception):
+    """A lock could not be had at once; the text says who holds it."""
+
+    def __init__(self, place: Place, holder: str) -> None:
+        super().__init__(f"{show(place.path)} is busy: {holder} holds it")
+
+
+class _Held:
+    """A lock file that we hold."""
+
+    def __init__(self, place: Place, file: File, info: Info) -> None:
+        self.place, self.file, self.info = place, file, info
 
 
 class LockFiles:
-    """The lock files of some places, taken in an order common to all processes."""
+    """The lock files of all places of a transaction.
 
-    def __init__(self, places: Sequence[Place], deadline: Deadline) -> None:
-        self._held: list[tuple[Place, int, os.stat_result]] = []
+    The first is its home; its lock file names the others too, so that whoever finds it
+    after a crash can clean up beside them.
+    """
+
+    def __init__(self, system: System) -> None:
+        self._system = system
+        self.held: list[_Held] = []
+        self.ties: list[Place] = []
+        """What lock files that killed processes left name."""
+
+    def extend(self, places: Sequence[Place]) -> None:
+        """Take the locks that are not held yet; raise BusyError rather than wait for one."""
+        if not self.held:
+            self._add(places[0])
+        self._sign(self.held[0], places)
+        for place in places[1:]:
+            if all(held.place != place for held in self.held):
+                self._add(place)
+                self._sign(self.held[-1], [])
+
+    def _add(self, place: Place) -> None:
+        """Take one lock file.
+
+        After the lock comes a look whether the name still leads to what was locked,
+        because whoever releases a lock removes the name.
+        """
+        file = self._system.open(place.side(LOCK), _OPEN_LOCK)
         try:
-            for place in sorted(places, key=_order):
-                self._take(place, deadline)
+            info = self._try(place, file)
+            self.ties += _read_ties(file, info, place, self._system.uid())
         except BaseException:
-            self.release()
+            file.close()
             raise
+        self.held.append(_Held(place, file, info))
 
-    def _take(self, place: Place, deadline: Deadline) -> None:
-        """Open, lock, and see whether the name still leads to what was locked: who is done removes it."""
-        while True:
-            file = open_file(place.side("lock"), os.O_RDWR | os.O_CREAT)
-            taken = False
-            try:
-                taken = self._try(place, file)
-                holder = _holder(file)
-            finally:
-                if not taken:
-                    os.close(file)
-            if taken:
-                return
-            deadline.wait(f"{show(place.path)} is busy: {holder} holds it")
+    def _try(self, place: Place, file: File) -> Info:
+        info, path = file.info(), place.side(LOCK)
+        if not info.is_regular:
+            raise Refused(f"{show(path)} is {kind_name(info.mode)}, not a lock file")
+        for held in self.held:  # names that differ only in case, or by a bind mount
+            if held.info.same_file(info):
+                raise Refused(f"{show(held.place.path)} and {show(place.path)} are the same file")
+        if not file.try_lock():
+            raise BusyError(place, _holder(file, info))
+        current = self._system.lookup(path)
+        if current is None or not current.same_file(info):
+            raise BusyError(place, "another process")
+        return info
 
-    def _try(self, place: Place, file: int) -> bool:
-        info, path = os.fstat(file), place.side("lock")
-        if not stat.S_ISREG(info.st_mode):
-            raise Refused(f"{show(path)} is {kind_name(info.st_mode)}, not a lock file")
-        for held, _, other in self._held:
-            if same_file(info, other):
-                raise Refused(f"{show(held.path)} and {show(place.path)} are the same file")
-        if not (_try_lock(file) and _still_at(path, info)):
-            return False
-        self._held.append((place, file, info))
-        _sign(file)
-        return True
+    def _sign(self, held: _Held, places: Sequence[Place]) -> None:
+        """Append who holds the lock, and what belongs to it.
 
-    def release(self) -> None:
-        """Remove the lock files, then give the locks up."""
-        while self._held:
-            place, file, _ = self._held.pop()
-            with suppress(OSError):  # a lock file that stays is a lock that nobody holds
-                os.unlink(place.side("lock"))
-            os.close(file)
+        What killed processes wrote there stays, so that no hint is lost before its place
+        is clean. A full disk must not stop a sweep that frees space: errors do not count.
+        """
+        others = [name_from(held.place, place) for place in places if place != held.place]
+        with suppress(OSError):
+            held.file.write(line_of({"pid": self._system.pid(), "with": others}))
+        with suppress(OSError):
+            held.info = held.file.info()
+
+    def info_of(self, place: Place) -> Optional[Info]:
+        """Describe the lock file of a place as it was when it was signed."""
+        return next((held.info for held in self.held if held.place == place), None)
+
+    def release(self, *, keep_names: bool = False) -> None:
+        """Remove the lock files, unless told to keep them, then give the locks up."""
+        while self.held:
+            held = self.held.pop()
+            if not keep_names:
+                with suppress(OSError):  # a lock file that stays is a lock that nobody holds
+                    self._system.remove(held.place.side(LOCK))
+            held.file.unlock()
+            held.file.close()
 
 
-def _order(place: Place) -> tuple[int, int, str, str]:
-    info = os.lstat(place.directory)
-    return info.st_dev, info.st_ino, place.base.lower(), place.base
+def lock_all(system: System, places: Sequence[Place], deadline: Deadline) -> LockFiles:
+    """Take the lock files of all places.
+
+    It never waits for one while it holds another: if one is busy it gives all back and
+    begins again, so sweeps that want the same files in opposite roles cannot wait for
+    each other.
+    """
+    while True:
+        locks = LockFiles(system)
+        try:
+            locks.extend(places)
+        except BusyError as busy:
+            locks.release()
+            # Two processes that got in each other's way part by their numbers.
+            deadline.wait(str(busy), system.pid() % 8 / 1000)
+        except BaseException:
+            locks.release()
+            raise
+        else:
+            return locks
 
 
-def _still_at(path: str, info: os.stat_result) -> bool:
+def _signatures(file: File, info: Info) -> list[dict[str, Any]]:
+    """Read the lines of a lock file that are signatures."""
     try:
-        return same_file(os.lstat(path), info)
-    except FileNotFoundError:
-        return False
-
-
-def _sign(file: int) -> None:
-    """Write who holds the lock, for the text that others print; a full disk does not matter."""
-    with suppress(OSError):
-        os.ftruncate(file, 0)
-        os.lseek(file, 0, os.SEEK_SET)
-        os.write(file, b"%d\n" % os.getpid())
-
-
-def _holder(file: int) -> str:
-    try:
-        os.lseek(file, 0, os.SEEK_SET)
-        number = os.read(file, 20).strip()
+        data = read_full(file, 0, min(info.size, MAX_NOTE_BYTES))
     except OSError:
-        number = b""
-    return f"process {number.decode()}" if number.isdigit() else "another process"
+        return []
+    found = []
+    for line in data.split(b"\n"):
+        with suppress(ValueError, RecursionError):
+            form = json.loads(line)
+            if isinstance(form, dict) and type(form.get("pid")) is int and isinstance(form.get("with"), list):
+                found.append(form)
+    return found
 
 
-def open_locked(place: Place, flags: int, deadline: Deadline, mode: int = 0o600) -> int:
+def _read_ties(file: File, info: Info, home: Place, uid: int) -> list[Place]:
+    """Read the places that killed processes of this user named in a lock file.
+
+    They are hints: beside them only what lies about unused is removed.
+    """
+    if info.uid != uid:
+        return []
+    names = [name for form in _signatures(file, info) for name in form["with"]]
+    usable = [name for name in names if isinstance(name, str) and name and max(name) <= "\xff" and "\0" not in name]
+    return [place_of(Name(name), home) for name in usable[:_MAX_TIES]]
+
+
+def _holder(file: File, info: Info) -> str:
+    signed = _signatures(file, info)
+    return f"process {signed[-1]['pid']}" if signed else "another process"
+
+
+class DataLocks:
+    """The locks on the data files themselves, which cooperating writers take too."""
+
+    def __init__(self, system: System) -> None:
+        self._system = system
+        self.open: dict[Place, File] = {}
+
+    def get(self, place: Place, deadline: Deadline) -> File:
+        """Open a file for reading and appending and lock it, or return it if it is held.
+
+        Raises FileNotFoundError if there is none.
+        """
+        file = self.open.get(place)
+        if file is not None:
+            current = self._system.lookup(place.path)
+            if current is not None and current.same_file(file.info()):
+                return file
+            self.release(place)
+        file = self.open[place] = open_locked(self._system, place, deadline)
+        return file
+
+    def release(self, place: Place) -> None:
+        """Give one up."""
+        file = self.open.pop(place, None)
+        if file is not None:
+            file.unlock()
+            file.close()
+
+    def release_all(self) -> None:
+        """Give all up."""
+        for place in list(self.open):
+            self.release(place)
+
+
+def open_locked(system: System, place: Place, deadline: Deadline, flags: int = APPEND, mode: int = 0o600) -> File:
     """Open a data file and lock it, as it stands under its name then; close it to unlock."""
     while True:
-        file = open_file(place.path, flags, mode)
+        file = None
         locked = False
         try:
-            locked = _lock_current(place, file)
+            file = system.open(place.path, flags, mode)
+            locked = _lock_current(system, place, file)
+        except BlockingIOError:
+            pass  # a lease is in the way: somebody is just looking who has the file open
         finally:
-            if not locked:
-                os.close(file)
-        if locked:
+            if file is not None and not locked:
+                file.close()
+        if locked and file is not None:
             return file
         deadline.wait(f"{show(place.path)} is busy: another process keeps it locked")
 
 
-def _lock_current(place: Place, file: int) -> bool:
+def _lock_current(system: System, place: Place, file: File) -> bool:
     """Lock a file if it is free and its name still leads to it."""
-    info = os.fstat(file)
-    if not stat.S_ISREG(info.st_mode):
-        raise Refused(f"{show(place.path)} is {kind_name(info.st_mode)}, not a regular file")
-    return _try_lock(file) and _still_at(place.path, info)
-
-
-def lock_new(file: int) -> None:
-    """Lock a file that nobody else knows yet: who finds it has to wait until its name is durable."""
-    _try_lock(file)
+    if not file.try_lock():
+        return False
+    info = file.info()
+    if not info.is_regular:
+        raise Refused(f"{show(place.path)} is {kind_name(info.mode)}, not a regular file")
+    current = system.lookup(place.path)
+    return current is not None and current.same_file(info)

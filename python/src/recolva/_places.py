@@ -6,13 +6,30 @@ import json
 import os
 import stat
 from dataclasses import dataclass
-from typing import Optional, Union
+from typing import TYPE_CHECKING, Optional, Union
 
 from recolva.errors import Refused
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from recolva._system import Info, System
+
 Path = Union[str, "os.PathLike[str]"]
 
-SIDE_MARK = ".recolva-"
+# The names beside a file NAME are .NAME.recolva-SUFFIX. They are fixed: the lock on the file
+# makes sure that at most one set exists, so nothing random is ever left behind.
+LOCK = "lock"
+JOURNAL, JOURNAL_TMP = "journal", "journal.tmp"
+PENDING, PENDING_TMP = "pending", "pending.tmp"
+NEW, ADD, AUD, OLD = "new", "add", "aud", "old"
+NEXT, PRIOR = "next", "prior"
+TARGET_SIDES = (PENDING_TMP, PENDING, NEXT, PRIOR)
+"""What may stand beside any file that a transaction changes."""
+HOME_SIDES = (JOURNAL_TMP, NEW, ADD, AUD, OLD)
+"""What may stand beside the home of a journal, too."""
+
+_MARK = ".recolva-"
 
 _KINDS = (
     (stat.S_ISDIR, "a directory"),
@@ -39,46 +56,89 @@ class Place:
         return os.path.basename(self.path)
 
     def side(self, suffix: str) -> str:
-        """Return the path of a file of ours beside this one; such names are fixed, never random."""
-        return os.path.join(self.directory, f".{self.base}{SIDE_MARK}{suffix}")
-
-    def info(self) -> Optional[os.stat_result]:
-        """Describe what stands at the path itself, or return None."""
-        try:
-            return os.lstat(self.path)
-        except FileNotFoundError:
-            return None
+        """Return the path of a file of ours beside this one."""
+        return os.path.join(self.directory, f".{self.base}{_MARK}{suffix}")
 
 
-def locate(role: str, path: Path) -> Place:
-    """Resolve a path given by the user; a name that looks like one of ours is refused."""
-    place = Place(os.path.realpath(os.fsdecode(path)))
-    if place.base.startswith(".") and SIDE_MARK in place.base:
-        raise Refused(f"{role} {show(place.path)} has a name that recolva keeps for itself")
-    return place
+@dataclass(frozen=True)
+class Files:
+    """The files of a transaction; `mutate` says whether the input may change."""
+
+    input: Path
+    archive: Optional[Path] = None
+    audit: Optional[Path] = None
+    archive_mode: str = "append"
+    audit_mode: str = "append"
+    mutate: bool = False
 
 
-def check_kind(role: str, place: Place, *, required: bool) -> Optional[os.stat_result]:
-    """Refuse everything but a regular file; `required` raises FileNotFoundError for none."""
-    info = os.lstat(place.path) if required else place.info()
-    if info is not None and not stat.S_ISREG(info.st_mode):
-        raise Refused(f"{role} {show(place.path)} is {kind_name(info.st_mode)}, not a regular file")
-    return info
+@dataclass
+class Member:
+    """One file of a transaction; `info` is None while there is no such file."""
+
+    role: str
+    place: Place
+    mode: str
+    info: Optional[Info] = None
+
+    def __str__(self) -> str:
+        return f"{self.role} {show(self.place.path)}"
 
 
-def check_distinct(members: list[tuple[str, Place, Optional[os.stat_result]]]) -> None:
-    """Refuse two roles for one file, whatever the spelling of its name."""
-    for number, (role, place, info) in enumerate(members):
-        for other_role, other, other_info in members[:number]:
-            same = info is not None and other_info is not None and same_file(info, other_info)
-            if same or place == other:
-                text = f"{other_role} {show(other.path)} and {role} {show(place.path)}"
-                raise Refused(f"{text} are the same file")
+class Members:
+    """The files of a transaction by their roles, as they are found in the file system."""
 
+    def __init__(self, system: System, files: Files, *, allow_network_fs: bool) -> None:
+        """Find the real place of every file. Reads directories only."""
+        self._system, self._mutate, self._allow_network_fs = system, files.mutate, allow_network_fs
+        self.input = self._member("input", files.input, "append")
+        archive = files.archive if files.mutate else None
+        self.archive = None if archive is None else self._member("archive", archive, files.archive_mode)
+        self.audit = None if files.audit is None else self._member("audit", files.audit, files.audit_mode)
 
-def same_file(info: os.stat_result, other: os.stat_result) -> bool:
-    """Tell whether two descriptions are of one file."""
-    return (info.st_dev, info.st_ino) == (other.st_dev, other.st_ino)
+    def _member(self, role: str, path: Path, mode: str) -> Member:
+        name = os.fsdecode(path)
+        member = Member(role, Place(self._system.real_path(name)), mode)
+        base = member.place.base
+        if base.startswith(".") and _MARK in base:
+            raise Refused(f"{role} {show(name)} has a name that recolva keeps for itself")
+        return member
+
+    def __iter__(self) -> Iterator[Member]:
+        return (member for member in (self.input, self.archive, self.audit) if member is not None)
+
+    def changing(self) -> list[Member]:
+        """Return those that the transaction may change."""
+        return [member for member in self if self._mutate or member.role != "input"]
+
+    def inspect(self) -> None:
+        """Look at every file again; refuse wrong kinds, and any two that are one file."""
+        changing = self.changing()
+        for member in self:
+            member.info = self._system.lookup(member.place.path)
+            if member.info is None and member.role == "input":
+                raise FileNotFoundError(2, os.strerror(2), member.place.path)
+            if member.info is not None and not member.info.is_regular:
+                raise Refused(f"{member} is {kind_name(member.info.mode)}, not a regular file")
+            if member in changing:
+                self._check_network(member)
+        members = list(self)
+        for number, member in enumerate(members):
+            for other in members[:number]:
+                same = member.info is not None and other.info is not None and member.info.same_file(other.info)
+                if same or member.place == other.place:
+                    raise Refused(f"{other} and {member} are the same file")
+
+    def _check_network(self, member: Member) -> None:
+        kind = "" if self._allow_network_fs else self._system.network(member.place.directory)
+        if kind:
+            raise Refused(f"{member} is on a network file system ({kind}), where locks may not hold")
+
+    def check_names(self) -> None:
+        """Refuse files with other hard links: these would keep the old content."""
+        for member in self.changing():
+            if member.info is not None and member.info.links > 1:
+                raise Refused(f"{member} has {member.info.links} names (hard links)")
 
 
 def kind_name(mode: int) -> str:
@@ -90,10 +150,3 @@ def show(path: str) -> str:
     """Return a path that is safe on a terminal, quoted only where it must be."""
     safe = path.isascii() and path.isprintable() and '"' not in path and "\\" not in path
     return path if safe else json.dumps(path).replace("\x7f", "\\u007f")
-
-
-def open_file(path: str, flags: int, mode: int = 0o600) -> int:
-    """Open a file, never through a symbolic link in the last place and never waiting for a FIFO."""
-    for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_BINARY"):
-        flags |= getattr(os, name, 0)
-    return os.open(path, flags, mode)

@@ -147,7 +147,7 @@ def _importance(field: _Field) -> float:
     if not 0 <= value <= 1:
         shown = _short(field.literal.decode())
         raise RecordFault(f"{field.name} must be between 0 and 1, got {shown}")
-    return value + 0.0  # -0.0 counts as 0
+    return abs(value)  # -0.0 counts as 0
 
 
 def _short(literal: str) -> str:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, NamedTuple, Optional, Protocol
 from recolva import _canon
 from recolva._backend import native_library
 from recolva._columns import Batch
-from recolva._ffi import Block
 from recolva.decisions import decide
 from recolva.errors import InvalidRecord
 from recolva.records import Layout, Parser, RecordFault, is_blank
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from recolva._audit import Policy
-    from recolva._ffi import NativeLibrary
+    from recolva._ffi import Block, NativeLibrary
 
 # A time between these, read as milliseconds, lies in early 1970; as seconds, between 2001 and 2100.
 SECONDS_FROM, SECONDS_TO = 978_307_200, 4_102_444_800
@@ -61,11 +60,11 @@ def invalid(line: int, text: str) -> InvalidRecord:
     return InvalidRecord(f"line {line}: {text}", line)
 
 
-def make_scanner(policy: Policy, now: int, max_line_bytes: int) -> Scanner:
-    """Return the fastest scanner for a policy."""
+def make_scanner(policy: Policy, now: int, max_line_bytes: int, *, spans: bool = True) -> Scanner:
+    """Return the fastest scanner for a policy; without `spans` it may leave `Found.pruned` empty."""
     pure = PureScanner(policy, now, max_line_bytes)
     library = native_library() if policy.layout == Layout(need_importance=policy.layout.need_importance) else None
-    return pure if library is None else NativeScanner(library, pure)
+    return pure if library is None else NativeScanner(library, pure, spans=spans)
 
 
 class PureScanner:
@@ -139,8 +138,10 @@ def _contents(data: bytes) -> list[bytes]:
 class NativeScanner:
     """Decides blocks by the native library; a line that it calls bad is read again in Python."""
 
-    def __init__(self, library: NativeLibrary, pure: PureScanner) -> None:
-        self._library, self._pure = library, pure
+    def __init__(self, library: NativeLibrary, pure: PureScanner, *, spans: bool = True) -> None:
+        from recolva._ffi import Block  # noqa: PLC0415 - a Python without ctypes has it not, nor a library
+
+        self._library, self._pure, self._spans = library, pure, spans
         self._block = Block(_CAPACITY)
 
     def scan(self, data: bytes, first_line: int) -> Iterator[Found]:
@@ -169,8 +170,10 @@ class NativeScanner:
         lines = count + block.blanks
         numbers = range(first_line, first_line + count) if not block.blanks else _numbers(data, block, first_line)
         prune = block.prune[:count].tobytes()
-        spans = zip(compress(block.line_start, prune), compress(block.line_end, prune))
-        pruned = [(start + base, end + base) for start, end in spans]
+        pruned = []
+        if self._spans:
+            spans = zip(compress(block.line_start, prune), compress(block.line_end, prune))
+            pruned = [(start + base, end + base) for start, end in spans]
         suspects = self._suspects(block.last_accessed[:count], numbers)
         return Found(Batch(ids, block.score[:count], prune, numbers), pruned, lines, block.blanks, 0, suspects)
 

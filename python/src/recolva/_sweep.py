@@ -9,7 +9,8 @@ from recolva import _audit
 from recolva._columns import Decisions
 from recolva._lines import MAX_LINE_BYTES, Kind, stretches
 from recolva._scan import PureScanner, invalid, make_scanner, too_long
-from recolva._transaction import Files, Final, Last, Transaction
+from recolva._stage import Final, Last
+from recolva._transaction import Options, Transaction
 from recolva.errors import InvalidRecord, Refused
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
     from recolva._audit import Audit, Policy
     from recolva._columns import Batch
+    from recolva._places import Files
     from recolva._scan import Found, Suspect
 
 TORN = " (no newline at the end of the file: an interrupted append?)"
@@ -33,14 +35,14 @@ class Job:
     now: int
     unit_given: bool = False
     """The caller said which unit the times have: nothing is suspected."""
-    lock_timeout: float = 10.0
+    options: Options = field(default_factory=Options)
     max_line_bytes: int = MAX_LINE_BYTES
     progress: Optional[Callable[[int, int], object]] = None
 
 
 def sweep(job: Job) -> Decisions:
     """Sweep a file; on any error but CommittedUncertain nothing has changed."""
-    transaction = Transaction(job.files, job.lock_timeout)
+    transaction = Transaction(job.files, job.options)
     try:
         return _Sweep(job, transaction).run()
     finally:
@@ -69,7 +71,7 @@ class _Sweep:
         self.decisions.run_id = run
         if transaction.audit is not None:
             self.audit = _audit.Audit(job.policy, job.mode, job.now, run, prev)
-        scanner = make_scanner(job.policy, job.now, job.max_line_bytes)
+        scanner = make_scanner(job.policy, job.now, job.max_line_bytes, spans=job.files.mutate)
         done = 0
         for kind, data in stretches(transaction.read, job.max_line_bytes):
             if kind is Kind.LINES:

@@ -1,279 +1,216 @@
 """One change of a store, its archive and its audit: all of it, or nothing.
 
-    begin    lock; refuse aliases and anything but plain files; open the input
+    begin    lock; settle what a dead run left; refuse aliases and anything but plain files
     read     input -> the caller -> retained, pruned, audit: staged beside the input
-    commit   carry over what others appended meanwhile; fsync what is staged
+    commit   lock the data files; carry over what others appended; fsync what is staged
+             pointers beside archive and audit, then the journal beside the input, each durable
              append to the archive, fsync; append to the audit, fsync
-             rename the new input over the old one, fsync its directory
+             give the input a second name; rename the new one over it: the commit point
+             move what others still write to the old input; remove the journal, then the rest
 
-So a pruned record is durable in the archive before it leaves the input, and an
-error before the rename takes everything back. A kill or a power cut between the
-append and the rename leaves the pruned records in both files, never in none. The
-staged files have fixed names, so the next run removes what a dead one left.
+A kill or a power cut anywhere leaves all that the next run needs to finish or to undo it,
+be it this code or the `decay-sweep` program: both keep the same protocol on disk.
 """
 
 from __future__ import annotations
 
-import hashlib
-import os
+import warnings
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Callable, NamedTuple, Optional
+from typing import TYPE_CHECKING, Optional
 
-from recolva import _staged as staged
-from recolva._audit import NO_PREVIOUS, NOTHING, Digest
-from recolva._locks import Deadline, LockFiles, lock_new, open_locked
-from recolva._places import Path, Place, check_distinct, check_kind, locate, open_file, same_file, show
-from recolva._recovery import settle
-from recolva._staged import Input, Staged
-from recolva._targets import Change, append_to, keep_attributes, replace_by
+from recolva import _commit, _perform
+from recolva._audit import NO_PREVIOUS
+from recolva._engine import Engine
+from recolva._places import ADD, AUD, NEW, NEXT, Files, Member, Members
+from recolva._recover import Recovery, Settler
+from recolva._stage import Final, Input, Last, RunLine, Staged, chain_link
+from recolva._system import READ
 from recolva.errors import CommittedUncertain, Refused
+
+if TYPE_CHECKING:
+    from recolva._journal import Target
+    from recolva._locks import Deadline, LockFiles
+    from recolva._places import Place
+    from recolva._system import Info
 
 
 @dataclass(frozen=True)
-class Files:
-    """The files of a transaction; `mutate` says whether the input may change."""
+class Options:
+    """How to go about a transaction."""
 
-    input: Path
-    archive: Optional[Path] = None
-    audit: Optional[Path] = None
-    archive_mode: str = "append"
-    audit_mode: str = "append"
-    mutate: bool = False
-
-
-class Last(NamedTuple):
-    """A last line without newline, and what it adds to each output if it is decided."""
-
-    line: bytes
-    retained: bytes = b""
-    pruned: bytes = b""
-    audit: bytes = b""
-
-
-class Final(NamedTuple):
-    """What the run line of an audit says about the files."""
-
-    grew: bool
-    """The last line was not decided but carried over."""
-    before: Digest
-    after: Digest
-    archived: Digest
-    audited: Digest
+    lock_timeout: float = 10.0
+    """Seconds to wait for other processes."""
+    allow_network_fs: bool = False
+    """Change files even where locks may not reach other machines."""
 
 
 class Transaction:
     """One sweep of one store. Everything written is staged until `commit`."""
 
-    def __init__(self, files: Files, lock_timeout: float) -> None:
+    input: Input
+
+    def __init__(self, files: Files, options: Options) -> None:
         """Lock and open the files, or raise; nothing was opened for writing then."""
-        self._files, self._timeout = files, lock_timeout
-        self._members: list[tuple[str, Place, Optional[os.stat_result]]] = []
-        self._locks: Optional[LockFiles] = None
-        self._input: Optional[Input] = None
-        self._staged: list[Staged] = []
-        self._changes: list[Change] = []
-        self._audit_size = 0
+        engine = self._engine = Engine(options.lock_timeout)
+        self.system, self.data, self.notes = engine.system, engine.data, engine.notes
+        self.files, self.options = files, options
+        self.locks: Optional[LockFiles] = None
         self.retained: Optional[Staged] = None
         self.pruned: Optional[Staged] = None
         self.audit: Optional[Staged] = None
+        self.audit_at: Optional[Info] = None
+        """The audit as `prev` was computed; None if there was none."""
         self.prev = NO_PREVIOUS
+        self.racy = False
+        """The input's time of change may hide a later change."""
+        self._done = False
+        self.settler = Settler(engine)
         try:
             self._begin()
         except BaseException:
-            self.rollback()
+            with suppress(OSError):
+                self.rollback()
             raise
+        self._warn()
 
     def _begin(self) -> None:
-        files = self._files
-        self._home = locate("input", files.input)
-        self._archive = None if files.archive is None else locate("archive", files.archive)
-        self._audit = None if files.audit is None else locate("audit", files.audit)
-        self._inspect()
-        changing = [place for role, place, _ in self._members if files.mutate or role == "audit"]
+        members = self.members = Members(self.system, self.files, allow_network_fs=self.options.allow_network_fs)
+        members.inspect()
+        changing = [member.place for member in members.changing()]
         if changing:
-            self._locks = LockFiles(changing, Deadline(self._timeout))
-            self._inspect()
-            for place in changing:
-                settle(place)
-        for role, place, info in self._members:
-            if info is not None and info.st_nlink > 1 and place in changing:
-                raise Refused(f"{role} {show(place.path)} has {info.st_nlink} names (hard links)")
-        self._input = Input(self._home, hashed=bool(changing))
-        self._stage(self._home if files.mutate else self._audit)
+            self._take_over(changing)
+        self.input = Input(self.system, members.input.place, hashed=bool(changing))
+        info = self.input.info
+        if not info.is_regular or (
+            self.files.mutate and members.input.info is not None and not info.same_file(members.input.info)
+        ):
+            raise Refused(f"{members.input} was replaced meanwhile")
+        self.racy = self._may_hide_change()
+        self._open_audit()
+        self._stage()
 
-    def _inspect(self) -> None:
-        """Look at all files and refuse what is no plain file, or one file in two roles."""
-        places = [("input", self._home), ("archive", self._archive), ("audit", self._audit)]
-        self._members = [
-            (role, place, check_kind(role, place, required=role == "input"))
-            for role, place in places
-            if place is not None
-        ]
-        check_distinct(self._members)
-
-    def _stage(self, home: Optional[Place]) -> None:
-        if self._audit is not None and home is not None:
-            self.audit = self._new(home.side("aud"))
-            if self._files.audit_mode == "append" and self._audit.info() is not None:
-                self.prev = self._link(self._audit)
-        if self._files.mutate and home is not None:
-            self.retained = self._new(home.side("new"))
-            self.pruned = self._new(home.side("add") if self._archive else None)
-
-    def _new(self, path: Optional[str]) -> Staged:
-        self._staged.append(Staged(path))
-        return self._staged[-1]
-
-    def _link(self, audit: Place) -> str:
-        file = open_file(audit.path, os.O_RDONLY)
+    def _take_over(self, changing: list[Place]) -> None:
+        """Lock what may be changed, settle what an interrupted run left there, and look again."""
         try:
-            self._audit_size = os.fstat(file).st_size
-            return staged.chain_link(file, self._audit_size)
+            self.locks = self.settler.settle(changing, Recovery())
+        except CommittedUncertain as error:
+            raise Refused(f"an earlier sweep is not finished: {error}") from error
+        self.members.inspect()
+        self.members.check_names()
+
+    def _may_hide_change(self) -> bool:
+        """Tell whether a change after the open could leave the time of change as it was.
+
+        File systems stamp in ticks: so it is if the input was last changed in or after the
+        tick in which our lock file was signed.
+        """
+        if self.locks is None:
+            return False
+        info = self.locks.info_of(self.members.input.place)
+        return info is None or self.input.info.modified_ns >= info.modified_ns
+
+    def _open_audit(self) -> None:
+        member = self.members.audit
+        if member is None or member.info is None or member.mode == "replace":
+            return
+        file = self.system.open(member.place.path, READ)
+        try:
+            self.audit_at = file.info()
+            self.prev = chain_link(file, self.audit_at.size)
         finally:
-            os.close(file)
+            file.close()
+
+    def _stage(self) -> None:
+        if self.files.mutate:
+            self.retained = Staged(self.system, self.home.side(NEW))
+            archive = self.members.archive
+            self.pruned = Staged(self.system, None if archive is None else self._staged_path(archive))
+        if self.members.audit is not None:
+            self.audit = Staged(self.system, self._staged_path(self.members.audit))
+
+    def _staged_path(self, member: Member) -> str:
+        """Say where bytes wait: beside the home to be appended, else beside the file they replace."""
+        if member.mode == "replace":
+            return member.place.side(NEXT)
+        return self.home.side(ADD if member.role == "archive" else AUD)
 
     @property
-    def _opened(self) -> Input:
-        if self._input is None:
-            raise ValueError("the transaction is over")
-        return self._input
+    def home(self) -> Place:
+        """Return the place beside which the journal stands: the input, or the audit of a dry-run."""
+        if self.files.mutate or self.members.audit is None:
+            return self.members.input.place
+        return self.members.audit.place
+
+    def staged(self) -> list[Staged]:
+        """Return everything that has a staged file."""
+        every = (self.retained, self.pruned, self.audit)
+        return [staged for staged in every if staged is not None and staged.file is not None]
+
+    def target_files(self, target: Target) -> tuple[Member, Staged]:
+        """Return the file that a target changes, and what is staged for it."""
+        archive = target.role == "archive"
+        member, staged = (self.members.archive, self.pruned) if archive else (self.members.audit, self.audit)
+        if member is None or staged is None:
+            raise ValueError(f"there is no {target.role}")
+        return member, staged
 
     @property
     def input_size(self) -> int:
         """Length of the input when it was opened, in bytes."""
-        return self._opened.size
+        return self.input.size
 
     def read(self, size: int) -> bytes:
         """Read the input as it was when it was opened, from start to end."""
-        return self._opened.read(size)
+        return self.input.read(size)
 
     def grew(self) -> bool:
         """Tell whether another process has appended to the input."""
-        info = self._home.info()
-        return info is not None and info.st_size > self._opened.size
+        return self.input.file.info().size > self.input.size
 
-    def commit(self, last: Optional[Last], run_line: Callable[[Final], bytes]) -> Final:
+    def deadline(self) -> Deadline:
+        """Return how long to wait for a lock from now on."""
+        return self._engine.deadline()
+
+    def commit(self, last: Optional[Last], run_line: Optional[RunLine]) -> Final:
         """Make everything staged happen; on any error but CommittedUncertain nothing has."""
+        if self._done:
+            raise ValueError("the transaction is over")
         try:
-            return self._commit(last, run_line)
-        finally:
-            self.rollback()
-
-    def _commit(self, last: Optional[Last], run_line: Callable[[Final], bytes]) -> Final:
-        deadline = Deadline(self._timeout)
-        store = open_locked(self._home, os.O_RDWR | os.O_APPEND, deadline) if self._files.mutate else None
-        try:
-            grew = self.grew() if store is None else self._check_store(store)
-            final = self._finish(last, run_line, grew=grew)
-            if store is not None and self.pruned is not None and self.pruned.size:
-                self._replace(store, last, final, deadline)
-            elif self.audit is not None:
-                self._add(self._audit, self.audit, self._files.audit_mode, deadline)
-            self._keep_changes()
-        finally:
-            if store is not None:
-                os.close(store)
-        return final
-
-    def _check_store(self, store: int) -> bool:
-        """Refuse a store that is not the one that was read; tell whether it grew."""
-        info, opened = os.fstat(store), self._opened
-        changed = not same_file(info, opened.info) or info.st_size < opened.size
-        if not changed and info.st_mtime_ns != opened.info.st_mtime_ns:
-            digest = hashlib.sha256()
-            staged.copy(store, 0, opened.size, digest.update)
-            changed = digest.hexdigest() != opened.digest(0).sha256
-        if changed:
-            raise self._rewritten()
-        return info.st_size > opened.size
-
-    def _rewritten(self) -> Refused:
-        return Refused(f"{show(self._home.path)} was changed by another process while it was swept")
-
-    def _finish(self, last: Optional[Last], run_line: Callable[[Final], bytes], *, grew: bool) -> Final:
-        """Complete what is staged: the last line, unless the file grew, and the run line."""
-        undecided = len(last.line) if last and grew else 0
-        if last and not grew:
-            for to, data in ((self.retained, last.retained), (self.pruned, last.pruned), (self.audit, last.audit)):
-                if to is not None and data:
-                    to.write(data)
-        before = self._opened.digest(undecided)
-        final = Final(
-            grew and last is not None,
-            before,
-            before if self.retained is None else self.retained.digest(),
-            NOTHING if self.pruned is None or self.pruned.path is None else self.pruned.digest(),
-            NOTHING if self.audit is None else self.audit.digest(),
-        )
-        if self.audit is not None:
-            self.audit.write(run_line(final))
-        return final
-
-    def _replace(self, store: int, last: Optional[Last], final: Final, deadline: Deadline) -> None:
-        """Append to archive and audit, then put the new input in the place of the old one."""
-        new, opened = self.retained, self._opened
-        if new is None or new.path is None or self.pruned is None:
-            raise ValueError("nothing is staged")
-        carried = final.before.bytes
-        carried = self._carry(store, carried, new)
-        keep_attributes(store, new.file)
-        if self._archive is not None:
-            self._add(self._archive, self.pruned, self._files.archive_mode, deadline)
-        if self.audit is not None:
-            self._add(self._audit, self.audit, self._files.audit_mode, deadline)
-        if self._carry(store, carried, new) > carried == opened.size and last is not None and not final.grew:
-            raise self._rewritten()  # more was added to a line that is decided already
-        staged.sync(new.file)
-        lock_new(new.file)
-        info = self._home.info()
-        if info is None or not same_file(info, os.fstat(store)):
-            raise self._rewritten()
-        # From here on nothing is taken back: an interrupt between the two statements must not
-        # cut the archive of a store that is replaced already.
-        changes, self._changes = self._changes, []
-        try:
-            os.replace(new.path, self._home.path)
-        except OSError:
-            self._changes = changes
+            final, journal = _commit.prepare(self, last, run_line)
+            if journal is None:
+                self.rollback()
+            else:
+                self._done = True
+                _perform.perform(self, journal)
+        except BaseException:
+            with suppress(OSError):
+                self.rollback()
             raise
-        new.path = None
-        for change in changes:
-            change.keep()
-        try:
-            staged.sync_directory(self._home.directory)
-        except OSError as error:
-            text = f"{show(self._home.path)} is swept, but the disk did not confirm it: {error.strerror}"
-            raise CommittedUncertain(text) from error
-
-    @staticmethod
-    def _carry(store: int, start: int, new: Staged) -> int:
-        """Append to the new input what others have appended to the old one from `start` on."""
-        end = os.fstat(store).st_size
-        staged.copy(store, start, end, lambda data: staged.write_all(new.file, data))
-        return end
-
-    def _add(self, place: Optional[Place], content: Staged, mode: str, deadline: Deadline) -> None:
-        """Bring staged content to its file, by appending or replacing; remember how to undo it."""
-        if place is None:
-            return
-        if mode == "replace" or place.info() is None:
-            self._changes.append(replace_by(place, content, self._opened.file))
-            return
-        unchanged = self._audit_size if content is self.audit else None
-        self._changes.append(append_to(place, content, unchanged, deadline))
-
-    def _keep_changes(self) -> None:
-        while self._changes:
-            self._changes.pop().keep()
+        finally:
+            self.release()
+        self._warn()
+        return final
 
     def rollback(self) -> None:
-        """Take everything back and release the locks; does nothing after a commit."""
-        while self._changes:
-            self._changes.pop().undo()
-        while self._staged:
-            self._staged.pop().close()
-        if self._input is not None:
-            self._input.close()
-        if self._locks is not None:
-            self._locks.release()
-            self._locks = None
+        """Drop everything staged and release the locks; does nothing after a commit."""
+        if not self._done:
+            self._done = True
+            for staged in self.staged():
+                staged.drop()
+            self.release()
+
+    def release(self) -> None:
+        """Give every lock and open file up."""
+        if hasattr(self, "input"):
+            self.input.file.close()
+        for staged in self.staged():
+            staged.close()
+        self.data.release_all()
+        if self.locks is not None:
+            self.locks.release()
+
+    def _warn(self) -> None:
+        """Pass warnings on, now that everything is in order again."""
+        while self._engine.warnings:
+            warnings.warn(self._engine.warnings.pop(0), RuntimeWarning, stacklevel=6)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from struct import pack
 from typing import Any
 
-__all__ = ["REASONS", "RETAINED", "SCORE_BELOW", "Decision", "decide"]
+__all__ = ["REASONS", "RETAINED", "SCORE_BELOW", "Decision", "Draft", "decide"]
 
 RETAINED = "score_at_or_above_threshold"
 SCORE_BELOW = "score_below_threshold"
@@ -65,8 +66,28 @@ _set_reason = Decision.__dict__["reason"].__set__
 _set_line = Decision.__dict__["line"].__set__
 
 
+class Draft:
+    """A `Decision` in the making, for those who make millions.
+
+    Set every attribute, then its ``__class__`` to Decision, and it is one: frozen, in half the time.
+    """
+
+    __slots__ = Decision.__slots__  # or Python would not let it change its class
+
+
+_SMALLEST_NORMAL = 2.0**-1022
+
+
 def decide(score: float, threshold: float) -> tuple[bool, str]:
     """Return whether to prune, and the reason: a score below the threshold prunes."""
-    if score < threshold:
+    if score < threshold or (threshold < _SMALLEST_NORMAL and _bits(score) < _bits(threshold)):
         return True, SCORE_BELOW
     return False, RETAINED
+
+
+def _bits(value: float) -> int:
+    """Return an integer that orders doubles from -0.0 and 0.0 up.
+
+    A processor that a library of the host has set to flush subnormals takes them all for zero.
+    """
+    return int.from_bytes(pack("<d", value), "little", signed=True)

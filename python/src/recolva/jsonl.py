@@ -30,6 +30,7 @@ All six functions take the same further keywords:
     audit_mode, archive_mode
                       "append" (default), or "replace" what the file held
     max_line_bytes    longest line that is read, its line end not counted
+    allow_network_fs  True: change files on network file systems too, where locks may not hold
 
 They return the decisions in the order of the file, each made when it is asked for; so
 the memory needed is that of the ids and ten bytes a record. Raised are InvalidArgument,
@@ -40,16 +41,19 @@ the system gives it.
 from __future__ import annotations
 
 import os
+import warnings
 from typing import TYPE_CHECKING, Any, Optional
 
 from recolva._append import append
 from recolva._arguments import INT64_MAX, choice, integer, number
 from recolva._audit import Policy
 from recolva._columns import Decisions
+from recolva._engine import Engine
 from recolva._lines import MAX_LINE_BYTES
-from recolva._recovery import settle_all
+from recolva._places import Files
+from recolva._recover import Recovery, recover_at
 from recolva._sweep import Job, sweep
-from recolva._transaction import Files
+from recolva._transaction import Options
 from recolva.decisions import Decision
 from recolva.errors import InvalidArgument, InvalidArgumentType
 from recolva.models import build_model
@@ -65,6 +69,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Decision",
     "Decisions",
+    "Recovery",
     "append",
     "archive_exponential_jsonl",
     "archive_power_law_jsonl",
@@ -97,6 +102,7 @@ def scan_exponential_jsonl(
     progress: Optional[Progress] = None,
     audit_mode: str = "append",
     max_line_bytes: int = MAX_LINE_BYTES,
+    allow_network_fs: bool = False,
 ) -> Decisions:
     """Decide every record by the exponential model; change no file but the audit."""
     return _run("dry-run", "exponential", **locals())
@@ -120,6 +126,7 @@ def archive_exponential_jsonl(
     archive_mode: str = "append",
     audit_mode: str = "append",
     max_line_bytes: int = MAX_LINE_BYTES,
+    allow_network_fs: bool = False,
 ) -> Decisions:
     """Move the records that the exponential model prunes from `input` to the end of `archive`."""
     return _run("archive", "exponential", **locals())
@@ -141,6 +148,7 @@ def delete_exponential_jsonl(
     progress: Optional[Progress] = None,
     audit_mode: str = "append",
     max_line_bytes: int = MAX_LINE_BYTES,
+    allow_network_fs: bool = False,
 ) -> Decisions:
     """Drop the records that the exponential model prunes."""
     return _run("delete", "exponential", **locals())
@@ -163,6 +171,7 @@ def scan_power_law_jsonl(
     progress: Optional[Progress] = None,
     audit_mode: str = "append",
     max_line_bytes: int = MAX_LINE_BYTES,
+    allow_network_fs: bool = False,
 ) -> Decisions:
     """Decide every record by the power-law model; change no file but the audit."""
     return _run("dry-run", "power-law", **locals())
@@ -187,6 +196,7 @@ def archive_power_law_jsonl(
     archive_mode: str = "append",
     audit_mode: str = "append",
     max_line_bytes: int = MAX_LINE_BYTES,
+    allow_network_fs: bool = False,
 ) -> Decisions:
     """Move the records that the power-law model prunes from `input` to the end of `archive`."""
     return _run("archive", "power-law", **locals())
@@ -209,19 +219,32 @@ def delete_power_law_jsonl(
     progress: Optional[Progress] = None,
     audit_mode: str = "append",
     max_line_bytes: int = MAX_LINE_BYTES,
+    allow_network_fs: bool = False,
 ) -> Decisions:
     """Drop the records that the power-law model prunes."""
     return _run("delete", "power-law", **locals())
 
 
-def recover(path: Path, *, lock_timeout: float = LOCK_TIMEOUT) -> bool:
-    """Settle what an interrupted sweep left beside a file; tell whether there was anything.
+def recover(path: Path, *, lock_timeout: float = LOCK_TIMEOUT) -> Recovery:
+    """Settle what an interrupted sweep left at a store, archive or audit; say what was done.
 
-    Every sweep does this by itself before it begins. Raises NeedsRecovery where only a
-    person or the `decay-sweep` program can tell what to do.
+    Every sweep does this by itself before it begins. What is returned is true if there was
+    anything, and says how many runs were completed and undone. Raises NeedsRecovery where
+    only a person can tell what to do, and CommittedUncertain while a writer still holds an
+    old file open.
     """
-    wait = number("lock_timeout", lock_timeout, 0, _LONGEST_WAIT)
-    return settle_all(_path("path", path), wait)
+    engine = Engine(number("lock_timeout", lock_timeout, 0, _LONGEST_WAIT))
+    try:
+        return recover_at(engine, _path("path", path))
+    finally:
+        for text in engine.warnings:
+            warnings.warn(text, RuntimeWarning, stacklevel=2)
+
+
+def _options(lock_timeout: Any, allow_network_fs: Any) -> Options:
+    if not isinstance(allow_network_fs, bool):
+        raise InvalidArgumentType(f"allow_network_fs must be a bool, got {type(allow_network_fs).__name__}")
+    return Options(number("lock_timeout", lock_timeout, 0, _LONGEST_WAIT), allow_network_fs)
 
 
 def _run(mode: str, model: str, **given: Any) -> Decisions:
@@ -256,7 +279,7 @@ def _run(mode: str, model: str, **given: Any) -> Decisions:
         policy,
         integer("now", given["now"]),
         unit_given=unit is not None,
-        lock_timeout=number("lock_timeout", given["lock_timeout"], 0, _LONGEST_WAIT),
+        options=_options(given["lock_timeout"], given["allow_network_fs"]),
         max_line_bytes=integer("max_line_bytes", given["max_line_bytes"], 1, INT64_MAX),
         progress=_callable("progress", given["progress"]),
     )

@@ -123,7 +123,7 @@ class Parser:
                     value = float(value)
                 if (type(value) is not float and type(value) is not int) or not 0 <= value <= 1:
                     return None
-                importance = value + 0.0  # -0.0 counts as 0
+                importance = abs(float(value))  # -0.0 counts as 0
         except (ValueError, StopIteration, RecursionError):
             return None
         return Parsed(identity, millis, importance)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 from decimal import Decimal, localcontext
-from functools import lru_cache
+from functools import cache
 
 
 def is_expired(elapsed, half_life, threshold):
@@ -17,7 +17,7 @@ def is_expired(elapsed, half_life, threshold):
     return power**half_life <= m**half_life << elapsed
 
 
-@lru_cache(maxsize=None)
+@cache
 def first_expired(half_life, threshold):
     """Return the first elapsed at which it is expired, found by trying them one after the other."""
     elapsed = 0
@@ -26,7 +26,7 @@ def first_expired(half_life, threshold):
     return elapsed
 
 
-@lru_cache(maxsize=None)
+@cache
 def confidence(elapsed, half_life):
     """Return the double nearest to 2^(-elapsed/half_life)."""
     with localcontext() as context:

@@ -161,11 +161,17 @@ def test_records_survive_a_round_trip(new_engine, tmp_path):
         ('{"id": "a"}', "last_accessed_ms is missing"),
         ('{"id": "a", "last_accessed_ms": 1', "invalid JSON at byte 34: unexpected end of line"),
         ('{"id": "new", "last_accessed_ms": 1200000}', 'key "new" is in use'),
-        ('{"id": "a", "last_accessed_ms": 1260000}', "last_accessed_ms 1260000 is tick 21, and the engine is at tick 20"),
+        (
+            '{"id": "a", "last_accessed_ms": 1260000}',
+            "last_accessed_ms 1260000 is tick 21, and the engine is at tick 20",
+        ),
         ('{"id": "a", "last_accessed_ms": -1}', "last_accessed_ms -1 is tick -1, and the engine is at tick 20"),
         ('{"id": "a", "last_accessed_ms": 60000, "x": {"y": 1, "y": 2}}', "y occurs twice"),
         ('{"id": "a", "last_accessed_ms": 60000, "x": 1e400}', "content must be a JSON value, got Infinity"),
-        ('{"id": "a", "last_accessed_ms": 60000, "memory_half_life": 1}', "memory_half_life must be an object, got int"),
+        (
+            '{"id": "a", "last_accessed_ms": 60000, "memory_half_life": 1}',
+            "memory_half_life must be an object, got int",
+        ),
         (
             '{"id": "a", "last_accessed_ms": 60000, "memory_half_life": {"last_accessed_at": 2}}',
             "last_accessed_ms 60000 is tick 1, not 2",
@@ -217,7 +223,7 @@ def test_ticks_worth_too_much_are_refused(new_engine):
     engine.tick(2**52)
     store = TickStore(engine, ms_per_tick=2**20)
     with pytest.raises(ValueError, match="ms_per_tick must keep tick 4503599627370496 at or below"):
-        store.now_ms  # noqa: B018
+        store.now_ms
     for value in (0, -1, 1.5, True):
         with pytest.raises(ValueError, match="ms_per_tick must be"):
             TickStore(engine, ms_per_tick=value)

@@ -24,7 +24,7 @@ COMMAND = [sys.executable, "-m", "memoryhalflife.cli"]
 
 def consoles():
     """Return the console sessions that the guide shows."""
-    return re.findall(r"```console\n(.*?)```", GUIDE.read_text(encoding="utf-8"), re.DOTALL)
+    return re.findall(r"```console \w+\n(.*?)```", GUIDE.read_text(encoding="utf-8"), re.DOTALL)
 
 
 def environment(**changes):
@@ -98,8 +98,14 @@ def test_the_documented_pipe():
         ("store k --half-life", "--half-life needs a value: --half-life N"),
         ("store k v --threshold=2", "threshold must be greater than 0 and less than 1, got 2"),
         ("store k v --threshold nan", "threshold must be greater than 0 and less than 1, got NaN"),
-        ("store k --colour red v", "unknown option --colour (known: --half-life, --tags, --threshold, --json; put -- before text that starts so)"),
-        ("store k {1} --json", "--json takes a JSON value: Expecting property name enclosed in double quotes: line 1 column 2 (char 1)"),
+        (
+            "store k --colour red v",
+            "unknown option --colour (known: --half-life, --tags, --threshold, --json; put -- before text that starts so)",
+        ),
+        (
+            "store k {1} --json",
+            "--json takes a JSON value: Expecting property name enclosed in double quotes: line 1 column 2 (char 1)",
+        ),
         ("fading much", "fading takes a number, got much"),
         ("fading 2", "threshold must be between 0 and 1, got 2"),
         ("entropy now", "entropy takes nothing after it, got now"),
@@ -140,7 +146,9 @@ def test_store_takes_options_at_both_ends():
         assert (memory.content, memory.half_life, memory.tags) == (content, half_life, tags), line
 
 
-@pytest.mark.parametrize("key", ["a", "user name", 'say "hi"', "it's", "日本", "a\nb", "\x1b[31m", "\u202e", "\u00a0", "\\"])
+@pytest.mark.parametrize(
+    "key", ["a", "user name", 'say "hi"', "it's", "日本", "a\nb", "\x1b[31m", "\u202e", "\u00a0", "\\"]
+)
 def test_keys_are_shown_as_they_can_be_typed(key):
     """What is shown for a key is one line, printable, and read back as the key."""
     shown = shown_key(key)
@@ -153,7 +161,9 @@ def test_nothing_unprintable_is_shown():
     session = Session(MemoryEngine(grace_ticks=5))
     session.engine.store("\x1b[2J", "\x1b[31m\u202e", tags=["\x07"])
     session.engine.store("k", ["\x1b[31m", "\u202e"])
-    texts = [session.run(line) for line in ("list", "tick 50", "expired", "grace", 'revive "\x1b[2J"', 'forget "\x1b[2J"')]
+    texts = [
+        session.run(line) for line in ("list", "tick 50", "expired", "grace", 'revive "\x1b[2J"', 'forget "\x1b[2J"')
+    ]
     session.engine.tick(33)
     texts.append(session.run("grace"))
     assert all(line.isprintable() for text in texts for line in text.split("\n"))
@@ -195,7 +205,7 @@ def test_the_other_commands():
 
 
 def test_help_names_every_command():
-    """help shows each command and fits 80 columns."""
+    """Help shows each command and fits 80 columns."""
     text = Session(MemoryEngine()).run("help")
     for command in COMMANDS.values():
         assert command.usage in text
@@ -205,7 +215,7 @@ def test_help_names_every_command():
 
 def test_the_bar_is_the_floor():
     """floor(20 * confidence) marks: seven for 35.4 %, all only for certainty."""
-    assert bar(0.5 ** 1.5) == "#" * 7 + "." * 13
+    assert bar(0.5**1.5) == "#" * 7 + "." * 13
     assert bar(1.0) == "#" * 20
     assert bar(1.0 - 2**-53) == "#" * 19 + "."
     assert bar(0.0) == "." * 20
@@ -302,22 +312,35 @@ class Terminal:
             start_new_session=True,
         )
         os.close(slave)
-        self.seen = ""
+        self.seen = self.unread = ""
 
     def read_until(self, text, seconds=30):
         """Read until text is on the screen after what was read before; return what is new."""
-        new, deadline = "", time.monotonic() + seconds
-        while text not in new:
-            assert time.monotonic() < deadline, f"{text!r} did not appear after {self.seen!r}"
+        deadline = time.monotonic() + seconds
+        while text not in self.unread:
+            assert time.monotonic() < deadline, f"{text!r} did not appear after {self.seen + self.unread!r}"
             if select.select([self.master], [], [], 0.1)[0]:
                 try:
-                    new += os.read(self.master, 4096).decode()
+                    self.unread += os.read(self.master, 4096).decode()
                 except OSError:  # the other end is closed
                     break
+        end = self.unread.find(text) + len(text) if text in self.unread else len(self.unread)
+        new, self.unread = self.unread[:end], self.unread[end:]
         self.seen += new
         return new
 
+    def interrupt_until(self, text):
+        """Interrupt, as Ctrl-C does, until text appears: a signal may come before input waits for one."""
+        for _ in range(60):
+            os.killpg(self.process.pid, signal.SIGINT)
+            try:
+                return self.read_until(text, seconds=0.5)
+            except AssertionError:
+                continue
+        return pytest.fail(f"{text!r} did not appear")
+
     def type(self, text):
+        """Type text, control characters included."""
         os.write(self.master, text.encode())
 
     def close(self):
@@ -359,8 +382,8 @@ def test_control_keys_on_a_terminal(new_terminal):
     terminal.read_until("[tick 0] > ")
     terminal.type("tick 5")
     terminal.read_until("tick 5")
-    os.killpg(terminal.process.pid, signal.SIGINT)
-    assert "(Ctrl-D or 'quit' leaves)" in terminal.read_until("[tick 0] > ")
+    terminal.interrupt_until("(Ctrl-D or 'quit' leaves)")
+    terminal.read_until("[tick 0] > ")
     terminal.type("tick abc\n")
     assert "error: tick takes a whole number, got abc" in terminal.read_until("[tick 0] > ")
     terminal.type("\x04")

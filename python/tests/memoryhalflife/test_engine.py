@@ -157,7 +157,7 @@ def test_grace_ends_within_a_long_tick(new_engine):
 
 
 def test_forget_and_store_reach_into_the_grace(new_engine):
-    """forget erases what rests, and store replaces it; it was counted as expired already."""
+    """Forget erases what rests, and store replaces it; it was counted as expired already."""
     engine = new_engine(default_half_life=1, default_threshold=0.5, grace_ticks=9)
     engine.store("a", 1)
     engine.store("b", 1)
@@ -232,7 +232,7 @@ def test_content_is_copied_in_and_out(new_engine):
     stored = engine.store("k", content)
     content["list"].append(2)
     stored.content["list"].append(3)
-    for answer in (engine.peek, engine.recall, lambda key: engine.memories()[0]):
+    for answer in (engine.peek, engine.recall, lambda _: engine.memories()[0]):
         answer("k").content["list"].append(4)
         assert engine.peek("k").content == {"list": [1]}
     engine.to_dict()["memories"]["k"]["content"]["list"].append(5)
@@ -266,12 +266,18 @@ def test_any_string_is_a_key(new_engine):
 def test_other_keys_are_refused(new_engine, key, kind, text):
     """Every operation refuses what is no key, in the same words."""
     engine = new_engine()
-    for call in (lambda: engine.store(key, 1), *(lambda name=name: getattr(engine, name)(key) for name in (
-        "recall",
-        "peek",
-        "forget",
-        "revive",
-    ))):
+    for call in (
+        lambda: engine.store(key, 1),
+        *(
+            lambda name=name: getattr(engine, name)(key)
+            for name in (
+                "recall",
+                "peek",
+                "forget",
+                "revive",
+            )
+        ),
+    ):
         with pytest.raises(kind) as caught:
             call()
         assert str(caught.value) == text
@@ -401,7 +407,7 @@ def test_a_batch_is_undone_as_a_whole(new_engine):
         engine.store(key, key)
     before = engine.to_dict()
 
-    class Stop(Exception):
+    class StopError(Exception):
         pass
 
     def work():
@@ -412,9 +418,9 @@ def test_a_batch_is_undone_as_a_whole(new_engine):
             engine.store("d", "new")
             assert engine.tick(4) == [(key, 2) for key in "acd"]
             engine.store("a", "again")
-            raise Stop
+            raise StopError
 
-    with pytest.raises(Stop):
+    with pytest.raises(StopError):
         work()
     assert engine.to_dict() == before
     assert told == []
@@ -465,7 +471,7 @@ def test_a_closed_engine_says_so(new_engine):
 
 
 def test_an_engine_is_not_closed_inside_a_batch(new_engine):
-    """close inside a batch is refused."""
+    """Close inside a batch is refused."""
     engine = new_engine()
     with engine.batch(), pytest.raises(ValueError, match="can't be closed inside a batch"):
         engine.close()
@@ -488,7 +494,7 @@ def test_threads_lose_nothing(new_engine):
                     engine.memories()
                     engine.entropy_score()
                     engine.to_dict()
-        except Exception as error:  # noqa: BLE001 - shown below
+        except Exception as error:
             errors.append(error)
 
     interval = sys.getswitchinterval()
@@ -515,11 +521,11 @@ def test_a_memory_is_a_frozen_value(new_engine):
         memory.key = "other"
     engine.recall("k")
     assert memory.access_count == 0
-    assert pickle.loads(pickle.dumps(memory)) == memory  # noqa: S301 - our own bytes
+    assert pickle.loads(pickle.dumps(memory)) == memory
 
 
 def test_repr_names_the_settings(new_engine):
-    """repr tells an engine's settings without reading its memories."""
+    """Repr tells an engine's settings without reading its memories."""
     assert "half_life=10 threshold=0.1 grace_ticks=2" in repr(new_engine(grace_ticks=2))
 
 

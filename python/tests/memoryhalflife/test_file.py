@@ -6,6 +6,7 @@ import os
 import random
 import sqlite3
 import sys
+import threading
 from contextlib import closing
 
 import pytest
@@ -197,6 +198,28 @@ def test_a_log_left_by_a_crash_is_used(path, cut):
         assert engine.peek("in the log").content == 1
 
 
+@pytest.mark.parametrize("pages", [1, 3, 6])
+def test_a_file_whose_making_was_cut_short_is_made_anew(path, pages):
+    """A journal from the first transaction takes back what was written of it."""
+    filled(path, count=0)
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("PRAGMA journal_mode = DELETE")
+        data = path.read_bytes()
+    with closing(sqlite3.connect(path.with_name("other.db"), isolation_level=None)) as connection:
+        connection.execute("BEGIN EXCLUSIVE")
+        connection.execute("CREATE TABLE t (x)")
+        connection.execute("PRAGMA cache_size = 0")
+        connection.execute("INSERT INTO t VALUES (zeroblob(100000))")  # more than the cache: it is written
+        journal = path.with_name("other.db-journal").read_bytes()
+        connection.execute("ROLLBACK")
+    path.write_bytes(data[: 4096 * pages])
+    path.with_name("agent.db-journal").write_bytes(journal)
+    with MemoryEngine.open(path, default_half_life=3) as engine:
+        assert engine.store("a", 1).half_life == 3
+    with MemoryEngine.open(path) as engine:
+        assert engine.peek("a").half_life == 3
+
+
 def test_an_empty_file_is_a_new_one(path):
     """A file of no bytes, as mkstemp makes it, becomes an engine."""
     path.touch()
@@ -227,6 +250,18 @@ def test_odd_file_names_are_kept(tmp_path):
         assert (tmp_path / name).is_file()
         MemoryEngine.open(str(tmp_path / name)).close()
     assert len(list(tmp_path.iterdir())) == 5
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need a privilege there")
+def test_a_link_is_another_name(path):
+    """A file opened through a symbolic link is the file; the link stays one."""
+    link = path.parent / "link.db"
+    link.symlink_to(path)
+    with MemoryEngine.open(link) as one, MemoryEngine.open(path) as two:
+        one.store("a", 1)
+        assert two.recall("a").access_count == 1
+    assert link.is_symlink()
+    assert sorted(contents(path.parent)) == ["agent.db", "link.db"]
 
 
 def test_a_busy_file_is_refused_in_time(path):
@@ -303,8 +338,6 @@ def test_a_batch_is_not_inherited(path):
 @MANY_FORKS
 def test_forks_beside_threads_do_not_hang(path):
     """A fork waits until no thread is inside an engine, so the child finds no lock held."""
-    import threading
-
     engines = [MemoryEngine(), MemoryEngine.open(path, synchronous="OFF")]
     stop = threading.Event()
 

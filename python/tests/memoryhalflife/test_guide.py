@@ -51,7 +51,9 @@ def talk(arguments, lines):
 def test_the_chat_agent_forgets_what_nobody_asks_for():
     """What is asked for stays, what is not is asked back once it fades, and forgotten in the end."""
     chatter = ["nice weather"] * 8
-    lines = talk([], ["My name is Alice.", "my town is Oslo", *chatter, "what is my name?", *chatter[1:], "What is my town?"])
+    lines = talk(
+        [], ["My name is Alice.", "my town is Oslo", *chatter, "what is my name?", *chatter[1:], "What is my town?"]
+    )
     assert lines[:3] == ["I will remember your name.", "I will remember your town.", "Tell me more."]
     assert "Your name is Alice." in lines
     assert "By the way, is your town still Oslo?" in lines

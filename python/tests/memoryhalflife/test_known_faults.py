@@ -59,7 +59,7 @@ def test_entropy_rises_while_memories_decay(new_engine):
 
 
 def test_a_newline_does_not_overwrite_another_key(new_engine):
-    """"a" and "a\\n" are two keys."""
+    r"""The strings "a" and "a\n" are two keys."""
     engine = new_engine()
     engine.store("a", "first")
     engine.store("a\n", "second")

@@ -68,9 +68,7 @@ def test_random_operations(kind, tmp_path):
         naive = Naive(**arguments)
         path = tmp_path / f"{sequence}.db"
         engine = (
-            MemoryEngine(**arguments)
-            if kind == "memory"
-            else MemoryEngine.open(path, synchronous="OFF", **arguments)
+            MemoryEngine(**arguments) if kind == "memory" else MemoryEngine.open(path, synchronous="OFF", **arguments)
         )
         for part in range(5):
             if part % 2:  # every other part as one transaction

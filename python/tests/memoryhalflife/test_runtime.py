@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import sys
 
 from memoryhalflife._runtime import Expired, ExpiringStore, Schedule
 
@@ -44,6 +45,16 @@ def test_empty_ticks_stay_bounded():
         popped += [(first[0], key) for key in first[1]]
     assert popped == sorted((tick, key) for key, tick in due.items())
     assert len(schedule) == 0
+
+
+def test_an_empty_tick_takes_no_room():
+    """A tick that many keys have left does not keep the room that they needed."""
+    schedule = Schedule()
+    for i in range(10_000):
+        schedule.add(str(i), 5)
+    for i in range(10_000):
+        schedule.remove(str(i), 5)
+    assert sum(map(sys.getsizeof, schedule._keys.values())) < 1000
 
 
 def test_a_rollback_restores_entries_and_schedule():

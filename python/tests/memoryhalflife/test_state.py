@@ -93,7 +93,7 @@ def test_dumps_of_version_0_1_load():
     assert (engine.default_half_life, engine.default_threshold, engine.grace_ticks) == (10, 0.1, 0)
 
 
-def test_oddities_of_version_0_1(new_engine):
+def test_oddities_of_version_0_1():
     """Its tombstones and expired entries stay behind; a float or true as half-life counts exactly."""
     state = json.loads(FIRST_VERSION.read_text())
     memory = state["state"].pop("mem/weather")
@@ -161,7 +161,11 @@ def changed(state, path, value):
         (["memories", "b", "half_life"], 0.5, 'memory "b": half_life must be an integer, got float'),
         (["memories", "b", "half_life"], float("nan"), 'memory "b": half_life must be an integer, got float'),
         (["memories", "b", "last_accessed_at"], 4, 'memory "b": last_accessed_at must be between 0 and 3, got 4'),
-        (["memories", "b", "created_at"], 4, 'memory "b": last_accessed_at must be between 4 and 9007199254740991, got 3'),
+        (
+            ["memories", "b", "created_at"],
+            4,
+            'memory "b": last_accessed_at must be between 4 and 9007199254740991, got 3',
+        ),
         (["memories", "b", "half_life"], 1, None),
         (["now"], 201, 'memory "b" expired at tick 201, and now is 201'),
         (["grace", "a", "expired_at"], 3, 'memory "a" expired at tick 2, got expired_at 3'),

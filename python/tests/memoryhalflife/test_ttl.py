@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from memoryhalflife import Memory
+from memoryhalflife import Memory, _ttl
 from memoryhalflife._ttl import time_to_live
 from recolva._kernel import half_life as decay
 
@@ -30,7 +30,7 @@ def by_powers(half_life, threshold):
     width = 400
     while True:
         low, high, shift = 1, 1, 0
-        for bit in bin(half_life)[2:]:
+        for bit in f"{half_life:b}":
             low, high, shift = low * low, high * high, 2 * shift
             if bit == "1":
                 low, high = low * m, high * m
@@ -58,6 +58,15 @@ def test_small_half_lives_agree_with_whole_powers(half_life, threshold):
 def test_all_half_lives_agree_with_enclosed_powers(half_life, threshold):
     """For every half-life and threshold, TTL is what outward rounded powers enclose."""
     assert time_to_live(half_life, threshold) == by_powers(half_life, threshold)
+
+
+@given(HALF_LIVES, THRESHOLDS)
+def test_few_digits_are_never_taken_for_enough(half_life, threshold):
+    """However few digits the first round has, further rounds follow until they decide."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_ttl, "_FIRST_BITS", 2)
+        ttl = time_to_live.__wrapped__(half_life, threshold)
+    assert ttl == by_powers(half_life, threshold)
 
 
 @given(HALF_LIVES, st.integers(1, 1074))

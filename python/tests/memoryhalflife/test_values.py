@@ -73,6 +73,7 @@ def test_lone_surrogates_are_refused(value):
 
 def test_depth_is_limited():
     """500 levels pass, 501 do not, and neither does a list inside itself."""
+
     def nested(depth):
         value = []
         for _ in range(depth - 1):

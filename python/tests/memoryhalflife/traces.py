@@ -64,8 +64,11 @@ def boundaries():
     for half_life in (1, 2, 3, 7, 10, 99):
         for threshold in (0.5, 0.25, 0.1, 0.9, 1 / 3, 2.0**-10, 1 - 2.0**-20):
             yield op("store", "k", 0, half_life=half_life, threshold=threshold)
-            ttl = next(t for t in range(1, 10**4) if threshold.as_integer_ratio()[1] ** half_life
-                       <= threshold.as_integer_ratio()[0] ** half_life << t)
+            ttl = next(
+                t
+                for t in range(1, 10**4)
+                if threshold.as_integer_ratio()[1] ** half_life <= threshold.as_integer_ratio()[0] ** half_life << t
+            )
             yield op("tick", ttl - 1)
             yield op("confidence", "k")
             yield op("tick", 1)

@@ -5,11 +5,15 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-__all__ = ["LIBRARY_NAME", "library_path"]
+__all__ = ["LIBRARY_NAME", "Unusable", "library_path"]
 
 _NAMES = {"win32": "recolva.dll", "darwin": "librecolva.dylib"}
 
 LIBRARY_NAME = _NAMES.get(sys.platform, "librecolva.so")
+
+
+class Unusable(Exception):
+    """The library cannot be used; the text says why."""
 
 
 def library_path() -> Path:

@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING, Any, Optional, Union
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Union
 
 from memoryhalflife.memory import Memory
 from memoryhalflife.state import memory_fields, memory_from_fields
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
     from memoryhalflife import MemoryEngine
 
-    Path = Union[str, "os.PathLike[str]"]
+    FilePath = Union[str, os.PathLike[str]]
 
 __all__ = ["EXTRA_FIELD", "RECORD_TAG", "TickStore", "export_jsonl", "import_jsonl"]
 
@@ -51,7 +52,7 @@ class TickStore:
     record: it is left out, and expires by itself.
     """
 
-    def __init__(self, engine: MemoryEngine, *, ms_per_tick: int, archive: Optional[Path] = None) -> None:
+    def __init__(self, engine: MemoryEngine, *, ms_per_tick: int, archive: FilePath | None = None) -> None:
         self.engine = engine
         self.ms_per_tick = integer("ms_per_tick", ms_per_tick, 1)
         self.archive = archive
@@ -79,7 +80,7 @@ class TickStore:
             for record in records:
                 append(self.archive, record)
             if records:
-                _sync(self.archive)
+                _sync(Path(self.archive))
             for memory in memories:
                 self.engine.forget(memory.key)
 
@@ -90,7 +91,7 @@ class TickStore:
                 self.engine.forget(key)
 
 
-def export_jsonl(engine: MemoryEngine, path: Path, *, ms_per_tick: int) -> int:
+def export_jsonl(engine: MemoryEngine, path: FilePath, *, ms_per_tick: int) -> int:
     """Write the living memories as records into a new file, by key; return how many.
 
     The file appears when it is complete and on the disk. A file that exists is not replaced.
@@ -101,18 +102,18 @@ def export_jsonl(engine: MemoryEngine, path: Path, *, ms_per_tick: int) -> int:
         fault = id_fault(memory.key)
         if fault:
             raise InvalidArgument(f"key {quoted(memory.key)} can't be the id of a record: it {fault}")
-    _write_new(os.fspath(path), [_line(_record(memory, ms_per_tick)) for memory in memories])
+    _write_new(Path(path), [_line(_record(memory, ms_per_tick)) for memory in memories])
     return len(memories)
 
 
 def import_jsonl(
     engine: MemoryEngine,
-    path: Path,
+    path: FilePath,
     *,
     ms_per_tick: int,
-    half_life: Optional[int] = None,
-    threshold: Optional[float] = None,
-    time_unit: Optional[str] = None,
+    half_life: int | None = None,
+    threshold: float | None = None,
+    time_unit: str | None = None,
 ) -> int:
     """Read records into an engine and return how many; all or none of them.
 
@@ -127,9 +128,8 @@ def import_jsonl(
     ms_per_tick = integer("ms_per_tick", ms_per_tick, 1)
     if time_unit not in (None, "ms"):
         raise InvalidArgument(f"time_unit must be ms, got {time_unit!r}")
-    with open(path, "rb") as file:
-        data = file.read()
-    lines = (data[len(_BOM) :] if data.startswith(_BOM) else data).split(b"\n")
+    data = Path(path).read_bytes()
+    lines = (data.removeprefix(_BOM)).split(b"\n")
     count = 0
     with engine.batch():
         now = engine.now
@@ -227,11 +227,11 @@ def _line(record: dict[str, Any]) -> bytes:
     return json.dumps(record, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode() + b"\n"
 
 
-def _write_new(path: str, lines: Iterable[bytes]) -> None:
+def _write_new(path: Path, lines: Iterable[bytes]) -> None:
     """Write a new file that is there as a whole or not at all."""
-    temporary = f"{path}.{os.getpid()}.new"
+    temporary = path.with_name(f"{path.name}.{os.getpid()}.new")
     try:
-        with open(temporary, "xb") as file:
+        with temporary.open("xb") as file:
             file.writelines(lines)
             file.flush()
             os.fsync(file.fileno())
@@ -239,21 +239,20 @@ def _write_new(path: str, lines: Iterable[bytes]) -> None:
     except FileExistsError as error:
         raise Refused(f"{error.filename2 or error.filename} exists") from None
     finally:
-        if os.path.exists(temporary):
-            os.unlink(temporary)
+        temporary.unlink(missing_ok=True)
     _sync_folder(path)
 
 
 def _sync(path: Path) -> None:
     """Wait until a file, and its name, are on the disk."""
-    with open(path, "rb+") as file:
+    with path.open("rb+") as file:
         os.fsync(file.fileno())
-    _sync_folder(os.fspath(path))
+    _sync_folder(path)
 
 
-def _sync_folder(path: str) -> None:
+def _sync_folder(path: Path) -> None:
     if os.name == "posix":
-        folder = os.open(os.path.dirname(os.path.abspath(path)), os.O_RDONLY)
+        folder = os.open(path.absolute().parent, os.O_RDONLY)
         try:
             os.fsync(folder)
         finally:

@@ -1,0 +1,213 @@
+"""Doing what a journal says. From its writing on, an error is settled as a crash would be: by it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NoReturn
+
+from recolva import _ranges
+from recolva._commit import check_still_there
+from recolva._journal import Journal, Target, place_of
+from recolva._places import JOURNAL, NEW, NEXT, OLD, PRIOR, Member, show
+from recolva._stage import Staged, opened
+from recolva._system import APPEND, CREATE, File
+from recolva._undo import added_intact
+from recolva.errors import CommittedUncertain, NeedsRecovery, Refused
+
+if TYPE_CHECKING:
+    from recolva._transaction import Transaction
+
+
+class _UnconfirmedError(Exception):
+    """The rename was done, but the disk did not confirm it."""
+
+
+def perform(t: Transaction, journal: Journal) -> None:
+    """Write the journal and do what it says."""
+    home, touched = show(t.home.path), set[str]()
+    try:
+        _record(t, journal)
+        _mutate(t, journal, touched)
+    except _UnconfirmedError as error:
+        text = f"{home} is swept, but the directory could not be made durable: {error}"
+        raise CommittedUncertain(text) from error.__cause__
+    except BaseException as cause:  # noqa: BLE001 - an interrupt, too, is settled by what the files say
+        _undo(t, journal, touched, cause)
+    else:
+        if journal.replace_input:
+            _finish(t, journal)
+        else:
+            _finish_audit(t, journal)
+
+
+def _finish(t: Transaction, journal: Journal) -> None:
+    """Complete a commit that has happened."""
+    t.input.file.close()
+    opened(t.retained).close()
+    try:
+        t.settler.finish(t.home, journal)
+    except (CommittedUncertain, NeedsRecovery):
+        raise
+    except (OSError, Refused) as error:
+        _uncertain(t, error)
+
+
+def _uncertain(t: Transaction, error: Exception) -> NoReturn:
+    text = f"{show(t.home.path)} is swept, but its old files remain until the next run: {error}"
+    raise CommittedUncertain(text) from error
+
+
+def _undo(t: Transaction, journal: Journal, touched: set[str], cause: BaseException) -> None:
+    """Settle a commit that met an error; the rename may have happened even though it reported one."""
+    t.input.file.close()
+    if t.retained is not None:
+        t.retained.close()
+    try:
+        committed = t.settler.is_committed(t.home, journal)
+        if not committed:
+            t.settler.roll_back(t.home, journal, touched)
+    except NeedsRecovery as error:
+        raise NeedsRecovery(f"{error} (after: {cause})") from cause
+    except (OSError, Refused) as error:
+        _add_text(cause, f" (nothing is lost; the next run or recover undoes the rest: {error})")
+        raise cause from error
+    if not committed:
+        raise cause
+    _finish(t, journal)
+    if not isinstance(cause, Exception):
+        raise cause  # an interrupt, which does not take back what is done
+
+
+def _add_text(error: BaseException, text: str) -> None:
+    if isinstance(error, OSError):
+        error.strerror = f"{error.strerror}{text}"
+    else:
+        error.args = (f"{error}{text}",)
+
+
+def _record(t: Transaction, journal: Journal) -> None:
+    """Write the pointers beside archive and audit, then the journal.
+
+    A pointer without a journal is harmless; a journal whose target does not point back
+    would let another store's sweep append behind ours.
+    """
+    for target in journal.targets or []:
+        place = place_of(target.path, t.home)
+        if place != t.home:
+            t.notes.write_pointer(place, t.home)
+    t.notes.write_journal(t.home, journal)
+
+
+def _mutate(t: Transaction, journal: Journal, touched: set[str]) -> None:
+    """Append to archive and audit, then replace the input."""
+    for target in journal.targets or []:
+        member, staged = t.target_files(target)
+        try:
+            if target.mode == "replace":
+                touched.add(target.role)
+                _replace_target(t, target, member, staged)
+            else:
+                _append_target(t, target, member, staged, touched)
+        except Refused as error:
+            raise Refused(f"{member}: {error}") from error
+    if journal.replace_input:
+        _replace_input(t)
+
+
+def _append_target(t: Transaction, target: Target, member: Member, staged: Staged, touched: set[str]) -> None:
+    """Append the staged bytes to an archive or audit, durably."""
+    file = t.data.open.get(member.place)
+    if file is None:
+        touched.add(target.role)
+        file = _create_target(t, member)
+    if file.info().size != target.size:
+        raise Refused("it was changed meanwhile by a writer without the lock")
+    touched.add(target.role)
+    if target.joint:
+        file.write(b"\n")
+    _ranges.copy(opened(staged), 0, target.bytes, file.write)
+    file.sync()
+    if file.info().size != target.size + target.added:
+        _check_added(file, target)
+    if not target.existed:
+        t.system.sync_directory(member.place.directory)
+
+
+def _check_added(file: File, target: Target) -> None:
+    """Compare what stands where we appended with what we appended."""
+    try:
+        if not added_intact(file, target):
+            raise Refused("another writer without the lock wrote into it at the same time")
+    except _ranges.CutError:
+        raise Refused("it was cut while it was written") from None
+
+
+def _create_target(t: Transaction, member: Member) -> File:
+    """Make a new archive or audit, locked, with the access rights of the input."""
+    file = t.system.open(member.place.path, CREATE | APPEND)
+    t.data.open[member.place] = file
+    if not file.try_lock():
+        raise Refused("it was locked by another process as soon as it was made")
+    file.copy_attributes(t.input.file, access_only=True)
+    return file
+
+
+def _replace_target(t: Transaction, target: Target, member: Member, staged: Staged) -> None:
+    """Put the staged file in the place of an archive or audit.
+
+    The one before stays under a second name until the commit.
+    """
+    system, place = t.system, member.place
+    current = system.lookup(place.path)
+    if (current is not None) != target.existed or (current is not None and current.inode != target.ino):
+        raise Refused("it was replaced meanwhile")
+    if current is not None:
+        system.link(place.path, place.side(PRIOR))
+        system.sync_directory(place.directory)
+    if not system.renames_open_files:
+        t.data.release(place)
+        staged.close()
+    system.rename(place.side(NEXT), place.path)
+    system.sync_directory(place.directory)
+
+
+def _replace_input(t: Transaction) -> None:
+    """Commit: one rename.
+
+    The old input gets a second name before, so that what others still write to it can
+    never be lost.
+    """
+    system, home, new = t.system, t.home, opened(t.retained)
+    system.link(home.path, home.side(OLD))
+    system.sync_directory(home.directory)
+    # Cooperating writers that find the new file wait until its name is durable.
+    if not new.try_lock():
+        raise Refused(f"{show(new.path)} is locked by another process")
+    check_still_there(t)
+    if not system.renames_open_files:
+        t.input.file.close()
+        new.close()
+    system.rename(home.side(NEW), home.path)
+    try:
+        system.sync_directory(home.directory)
+    except OSError as error:
+        raise _UnconfirmedError(str(error)) from error
+
+
+def _finish_audit(t: Transaction, journal: Journal) -> None:
+    """Commit a transaction that only writes an audit: its commit point is the end of its journal."""
+    system, home = t.system, t.home
+    try:
+        system.remove(home.side(JOURNAL))
+    except OSError as error:
+        _undo(t, journal, {"audit"}, error)
+    try:
+        system.sync_directory(home.directory)
+    except OSError as error:
+        text = f"the audit is written, but the directory could not be made durable: {error}"
+        raise CommittedUncertain(text) from error
+    for staged in t.staged():
+        staged.close()
+    try:
+        t.settler.clean_up(home, journal)
+    except OSError as error:
+        _uncertain(t, error)

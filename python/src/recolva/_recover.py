@@ -1,0 +1,203 @@
+"""Settling what an interrupted run left: its commit is completed, or all of it is undone.
+
+One question decides: is the new input still under its own name? Then the run did not
+commit. The answer to any doubt is NeedsRecovery, with nothing touched.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from recolva._drain import Mover
+from recolva._journal import Journal, Target, place_of
+from recolva._locks import BusyError, LockFiles, lock_all
+from recolva._places import HOME_SIDES, JOURNAL, NEW, TARGET_SIDES, Place, show
+from recolva._ranges import CutError
+from recolva._system import READ
+from recolva._undo import Undo, added_intact, plan_all
+from recolva.errors import NeedsRecovery
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from recolva._engine import Engine
+    from recolva._system import File
+
+
+@dataclass
+class Recovery:
+    """What a recovery found and did; true if it found anything."""
+
+    found: bool = False
+    """An interrupted run had left something."""
+    committed: int = 0
+    """Runs whose commit was completed."""
+    rolled_back: int = 0
+    """Runs that were undone."""
+    moved_bytes: int = 0
+    """Bytes that were moved from an old file to the store."""
+
+    def __bool__(self) -> bool:
+        return self.found
+
+
+class Settler:
+    """Finishes or undoes runs at places whose lock files are held."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine, self._system, self._notes = engine, engine.system, engine.notes
+
+    def settle(self, places: Sequence[Place], result: Recovery) -> LockFiles:
+        """Lock the places and every place that an interrupted run ties to them; settle that run.
+
+        The caller releases the locks that are returned; after an error none is held.
+        """
+        deadline = self._engine.deadline()
+        while True:
+            locks = lock_all(self._system, places, deadline)
+            try:
+                wider = self._tied(places, locks.ties)
+                while len(wider) > len(places):
+                    places = wider
+                    locks.extend(places)
+                    wider = self._tied(places, locks.ties)
+                self._settle_locked(places, result)
+            except BusyError as busy:
+                # Begin anew, with all of them; a kill before that must not lose what they are tied to.
+                locks.release(keep_names=bool(locks.ties))
+                deadline.wait(str(busy))
+            except BaseException:
+                locks.release()
+                raise
+            else:
+                return locks
+            finally:
+                self._engine.data.release_all()
+
+    def _tied(self, places: Sequence[Place], hints: Sequence[Place]) -> list[Place]:
+        """Add the homes that pointers name, the targets of journals, and hints whose directory exists."""
+        found = dict.fromkeys(places)
+        found.update(dict.fromkeys(place for place in hints if self._system.lookup(place.directory) is not None))
+        for place in places:
+            journal = self._notes.journal(place)
+            for target in journal.targets or [] if journal else []:
+                found[place_of(target.path, place)] = None
+            home = self._notes.pointer(place)
+            if home is not None:
+                if self._system.lookup(home.directory) is None:
+                    text = f"waits for the recovery of {show(home.path)}, whose directory is not there"
+                    raise NeedsRecovery(f"{show(place.path)} {text}")
+                found[home] = None
+        return list(found)
+
+    def _settle_locked(self, places: Sequence[Place], result: Recovery) -> None:
+        for place in places:
+            journal = self._notes.journal(place)
+            if journal is not None:
+                result.found = True
+                self._settle_journal(place, journal, result)
+        # Where no journal is seen, it may have been removed by a run that was killed before this
+        # was durable: it must be gone for good before what it names is removed, or used again.
+        for directory in dict.fromkeys(place.directory for place in places):
+            self._system.sync_directory(directory)
+        for place in places:
+            result.found |= self._remove_sides(place, TARGET_SIDES + HOME_SIDES)
+
+    def _remove_sides(self, place: Place, suffixes: Sequence[str]) -> bool:
+        """Remove files that mean nothing without a journal; tell whether there was one."""
+        return sum([self._system.remove(place.side(suffix)) for suffix in suffixes]) > 0
+
+    def _settle_journal(self, home: Place, journal: Journal, result: Recovery) -> None:
+        if self.is_committed(home, journal):
+            self._verify_targets(home, journal)
+            self._system.sync_directory(home.directory)  # the rename may be visible without being durable
+            result.moved_bytes += self.finish(home, journal)
+            result.committed += 1
+        else:
+            result.moved_bytes += self.roll_back(home, journal, {"archive", "audit"})
+            result.rolled_back += 1
+
+    def is_committed(self, home: Place, journal: Journal) -> bool:
+        """Tell whether the input of a run was replaced."""
+        if not journal.replace_input or journal.new is None or journal.old is None:
+            return False  # its commit would have removed the journal
+        path = home.side(NEW)
+        info = self._system.lookup(path)
+        if info is not None:
+            if info.inode != journal.new.ino:
+                raise NeedsRecovery(f"{show(path)} is not the file that the journal beside it names")
+            return False
+        store = self._system.lookup(home.path)
+        if store is None:
+            raise NeedsRecovery(f"{show(home.path)} is missing, and its recovery needs it")
+        return store.inode != journal.old.ino
+
+    def _verify_targets(self, home: Place, journal: Journal) -> None:
+        """Make sure, before the old input goes, that archive and audit hold what was added.
+
+        Once draining has begun this was known, and others may have changed them since.
+        """
+        if journal.drain is not None:
+            return
+        for target in journal.targets or []:
+            place = place_of(target.path, home)
+            try:
+                file = self._system.open(place.path, READ)
+            except FileNotFoundError:
+                text = f"is missing, but a finished sweep of {show(home.path)} added to it"
+                raise NeedsRecovery(f"{target.role} {show(place.path)} {text}") from None
+            try:
+                self._verify(file, home, place, target)
+            finally:
+                file.close()
+
+    def _verify(self, file: File, home: Place, place: Place, target: Target) -> None:
+        name, inode = f"{target.role} {show(place.path)}", file.info().inode
+        other = inode != target.next_ino if target.mode == "replace" else target.existed and inode != target.ino
+        if other:
+            self._engine.warnings.append(f"{name} was replaced after the sweep of {show(home.path)}")
+            return
+        try:
+            intact = added_intact(file, target)
+        except CutError:
+            intact = False
+        if not intact:
+            raise NeedsRecovery(f"{name} does not hold what a finished sweep of {show(home.path)} added to it")
+
+    def finish(self, home: Place, journal: Journal) -> int:
+        """Complete a committed run; return how many bytes others had written to the old input."""
+        mover = Mover(self._engine, home, journal)
+        mover.drain_old()
+        self._close(home, journal)
+        return mover.moved
+
+    def roll_back(self, home: Place, journal: Journal, touched: set[str]) -> int:
+        """Undo a run that did not commit, where it touched anything; look at all before touching it."""
+        undos = plan_all(Undo(self._engine, home), journal, touched)
+        mover = Mover(self._engine, home, journal)
+        if journal.replace_input:
+            mover.move_extra()
+        for undo in undos:
+            undo()
+        self._close(home, journal)
+        return mover.moved
+
+    def _close(self, home: Place, journal: Journal) -> None:
+        """End a run: first its journal, durably, then what that names."""
+        self._system.remove(home.side(JOURNAL))
+        self._system.sync_directory(home.directory)
+        self.clean_up(home, journal)
+
+    def clean_up(self, home: Place, journal: Journal) -> None:
+        """Remove what a run left, its journal being gone for good."""
+        self._remove_sides(home, HOME_SIDES)
+        for target in journal.targets or []:
+            self._remove_sides(place_of(target.path, home), TARGET_SIDES)
+
+
+def recover_at(engine: Engine, path: str) -> Recovery:
+    """Settle what an interrupted run left at an input, archive or audit of that name."""
+    result = Recovery()
+    Settler(engine).settle([Place(engine.system.real_path(path))], result).release()
+    return result

@@ -1,0 +1,131 @@
+"""Python settles what the killed program left, and the program what killed Python left.
+
+RECOLVA_CROSS_KILLS says how many sweeps are killed, half of them on each side.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from recolva import jsonl
+from recolva.errors import CommittedUncertain
+from tests.crashes import Scenario, World, calls_of, record
+from tests.faults import Fault
+from tests.test_crashes import SCENARIOS
+from tests.twin import (
+    build,
+    command,
+    kill_at_call,
+    kill_at_random,
+    python_command,
+    recover_by_program,
+)
+
+RUNS = int(os.environ.get("RECOLVA_CROSS_KILLS", "60"))
+
+pytestmark = pytest.mark.crosskill
+
+
+@pytest.fixture(scope="session")
+def program(tmp_path_factory):
+    """The program, built once."""
+    return build(tmp_path_factory.mktemp("program"))
+
+
+class Killed:
+    """Kills one side, settles by the other, judges, and counts what was found."""
+
+    def __init__(self, program: str, root: Path, seed: int) -> None:
+        self.program, self.choose = program, random.Random(seed)
+        names = [name for name in SCENARIOS if "replaced" not in name or self.choose.random() < 0.6]
+        scenario = SCENARIOS[self.choose.choice(names)]
+        if self.choose.random() < 0.3 and scenario.mode != "dry-run":
+            scenario = replace(scenario, agent="held")
+        self.scenario: Scenario = scenario
+        root.mkdir()
+        self.root = root
+        self.world = World(scenario, root)
+
+    def kill_python(self) -> str:
+        """End a sweep at one of its calls, within this process."""
+        calls = calls_of(self.scenario)
+        at, kind = self.choose.randint(1, len(calls)), self.choose.choice(("kill", "kill", "torn"))
+        if self.scenario.agent == "held":
+            self.world.scenario = replace(self.scenario, agent_at=self.choose.randint(1, len(calls)))
+        self.world.sweep(Fault(at, kind))
+        return "python killed"
+
+    def kill_program(self) -> str:
+        """End a sweep of the program, or of Python as a process, at a system call or a time."""
+        if self.scenario.agent == "held":
+            self.world.held = self.world.disk.process(9).open(self.world.store, os.O_RDWR | os.O_APPEND)
+        python = self.choose.random() < 0.1
+        words = (
+            python_command(self.scenario, self.world) if python else command(self.program, self.scenario, self.world)
+        )
+        if shutil.which("strace") and self.choose.random() < 0.8 and not python:
+            kill_at_call(words, self.choose)
+        else:
+            kill_at_random(words, self.choose, longest=0.3 if python else 0.03)
+        return "python process killed" if python else "program killed"
+
+    def state(self) -> str:
+        """Say how far the sweep had come."""
+        names = [Path(name).name for name in self.world.disk.names if ".recolva-" in name]
+        if self.world.disk.read(self.world.journal) is not None or ".u.recolva-journal" in names:
+            return "in its commit"
+        return "before" if names else "at an end"
+
+    def settle(self, *, by_program: bool) -> None:
+        """Recover, with a line more from a writer that holds the store; the last time it has closed it."""
+        world = self.world
+        home = world.audit if self.scenario.mode == "dry-run" else world.store
+        start = self.choose.choice((home, home, world.store, world.archive, world.audit))
+        if world.held is not None:
+            self.recover(start, by_program=self.choose.random() < 0.5, busy=True)
+            world.write(world.held, record("last", old=False))
+            world.held.close()
+        self.recover(start, by_program=by_program)
+        self.recover(home, by_program=by_program)
+        world.check_left(all_of_it=True)
+        world.check()
+
+    def recover(self, path: str, *, by_program: bool, busy: bool = False) -> None:
+        if not by_program:
+            try:
+                jsonl.recover(path, lock_timeout=0)
+            except CommittedUncertain:
+                assert busy
+            return
+        empty = self.root / "empty"
+        empty.touch()
+        existed = os.path.exists(path)
+        done = recover_by_program(self.program, path, str(empty))
+        assert done.returncode in ((0, 3) if busy else (0,)), done.stderr
+        assert os.path.exists(path) or not existed or path != self.world.store
+        empty.unlink()
+
+
+def test_each_settles_the_other(program, tmp_path):
+    """Whoever is killed wherever, the other finds each record in one place, and leaves nothing over."""
+    met: Counter[tuple[str, str, str]] = Counter()
+    for seed in range(RUNS):
+        case = Killed(program, tmp_path / str(seed), seed)
+        try:
+            killed = case.kill_python() if seed % 2 else case.kill_program()
+            state, by_program = case.state(), killed != "program killed"
+            case.settle(by_program=by_program)
+        except Exception as error:
+            raise AssertionError(f"seed {seed}: {error!r}, {case.scenario}") from error
+        met[killed, state, "program settled" if by_program else "python settled"] += 1
+        shutil.rmtree(tmp_path / str(seed))
+    print(*(f"{count:5} {', '.join(key)}" for key, count in sorted(met.items())), sep="\n")  # noqa: T201
+    assert met["program killed", "in its commit", "python settled"] > RUNS // 40
+    assert met["python killed", "in its commit", "program settled"] > RUNS // 40
