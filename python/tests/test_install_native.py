@@ -115,6 +115,7 @@ def test_a_program_built_against_the_installed_tree(tmp_path):
     """A C program finds what it needs by pkg-config alone, and runs."""
     prefix, client = tmp_path / "prefix", tmp_path / "client"
     run(SCRIPT, "--prefix", prefix)
+    assert files(prefix) == INSTALLED
     search = {"PKG_CONFIG_PATH": str(prefix / "lib/pkgconfig")}
     assert run("pkg-config", "--modversion", "recolva", **search) == f"{VERSION}\n"
     options = run("pkg-config", "--cflags", "--libs", "recolva", **search).split()

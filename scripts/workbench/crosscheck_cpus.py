@@ -44,9 +44,14 @@ def own(box: Toolbox, cpu: Cpu) -> bool:
     return box.go is not None and box.go.architecture == cpu.go
 
 
+def related(box: Toolbox, cpu: Cpu) -> bool:
+    """Say whether this machine runs the processor's programs if they bring their C library."""
+    return box.go is not None and (box.go.architecture, cpu.go) == ("amd64", "386")
+
+
 def runner(box: Toolbox, cpu: Cpu, *options: str) -> list[str] | None:
     """Return the words before a program for the processor; None where nothing here runs it."""
-    if own(box, cpu):
+    if own(box, cpu) or related(box, cpu):
         return []
     program = shutil.which(f"qemu-{cpu.qemu}") or shutil.which(f"qemu-{cpu.qemu}-static")
     return [program, *options] if program else None
@@ -84,9 +89,13 @@ def check_library(box: Toolbox, cpu: Cpu, folder: Path) -> Row:
     words = runner(box, cpu, "-L", f"/usr/{cpu.triplet}")
     if words is None:
         return Row(part, cpu.go, NOT_RUN, f"qemu-{cpu.qemu} is missing (apt-get install qemu-user)")
+    ran_by = where(words)
     try:
         place = folder / f"library-{cpu.go}"
         place.mkdir()
+        if related(box, cpu):  # by the loader that came with the compiler
+            system = f"/usr/{cpu.triplet}/lib"
+            words = [f"{system}/ld-linux.so.2", "--library-path", f"{system}:{place}"]
         library, program = place / "librecolva.so", place / "smoke"
         build = ("build", "-buildmode=c-shared", "-o", str(library), "./native")
         go(box, *build, GOARCH=cpu.go, CGO_ENABLED="1", CC=compiler)
@@ -101,12 +110,14 @@ def check_library(box: Toolbox, cpu: Cpu, folder: Path) -> Row:
             "-o",
             program,
         ]
+        if cpu.go == "386":  # else the caller's own constants have more than 53 bits
+            options += ["-msse2", "-mfpmath=sse"]
         run([*compiler.split(), SMOKE, *options, "-lrecolva"])
         run([*words, program])
         count = golden_by_c([*words, str(program)])
     except (CommandError, OSError) as error:
         return Row(part, cpu.go, FAILED, last_line(error))
-    return Row(part, cpu.go, SAME, f"{count} golden scores, bad arguments, blocks, threads; {where(words)}")
+    return Row(part, cpu.go, SAME, f"{count} golden scores, bad arguments, blocks, threads; {ran_by}")
 
 
 def golden_by_c(command: list[str]) -> int:
