@@ -82,16 +82,24 @@ class Disk:
         return None if node is None else bytes(node.content)
 
     def power_cut(self, choose: random.Random, how: str) -> None:
-        """Lose what is not durable: `none` of it survives, `all`, or `some`."""
+        """Lose what is not durable: `none` of it survives, `all`, `some`, or of the names:
+
+        `but  2`, all but the third change; `only 2`, no other.
+        """
         names = dict(self.durable)
-        for changes in self.changes.values():
+        one = int(how[5:]) if how.startswith(("but", "only")) else -1
+        every = [change for changes in self.changes.values() for change in changes]
+        for number, change in enumerate(every if one >= 0 else ()):
+            if (number == one) == how.startswith("only"):
+                _apply(names, change)
+        for changes in self.changes.values() if one < 0 else ():
             keep = len(changes) if how == "all" else choose.randint(0, len(changes)) if how == "some" else 0
             for number, change in enumerate(changes):
                 if number < keep or (how == "some" and choose.random() < 0.3):
                     _apply(names, change)
         nodes = {id(node): node for node in (*names.values(), *self.names.values())}
         for node in nodes.values():
-            node.durable = node.after_cut(choose, how)
+            node.durable = node.after_cut(choose, how if one < 0 else "all")
             node.content, node.changes = bytearray(node.durable), []
         self.names, self.durable, self.changes = dict(names), dict(names), {}
         self.handles = []

@@ -139,6 +139,8 @@ def _plan_target(t: Transaction, member: Member, staged: Staged) -> Target:
         if info.links > 1:
             raise Refused(f"{member} has {info.links} names (hard links)")
         target.existed, target.ino, target.size = True, info.inode, info.size
+        if target.mode == "replace" and member.info != info:  # what was added would be gone
+            raise Refused(f"{member} was changed meanwhile")
         target.joint = target.mode == "append" and _ranges.ends_open(file, info.size)
     at = (0, 0) if t.audit_at is None else (t.audit_at.inode, t.audit_at.size)
     if member.role == "audit" and target.mode == "append" and (target.ino, target.size) != at:
