@@ -86,7 +86,7 @@ class Disk:
 
         `but  2`, all but the third change; `only 2`, no other.
         """
-        names = dict(self.durable)
+        names = dict(self.names if how == "names" else self.durable)
         one = int(how[5:]) if how.startswith(("but", "only")) else -1
         every = [change for changes in self.changes.values() for change in changes]
         for number, change in enumerate(every if one >= 0 else ()):
