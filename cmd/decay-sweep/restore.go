@@ -69,7 +69,7 @@ func runRestore(ctx context.Context, p *program, o *options) error {
 		DryRun: o.preview, Options: o.transaction,
 	})
 	if err != nil {
-		if out != nil { // it is done, in spite of the error
+		if out != nil && !p.json { // it is done, in spite of the error
 			p.result(out.AppendJSON(nil))
 		}
 		return causeOf(ctx, err)

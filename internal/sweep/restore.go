@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"slices"
 
@@ -82,10 +81,11 @@ func (r *restore) settle(ctx context.Context) error {
 	if _, err := os.Stat(r.job.Store); err != nil {
 		return failed(err)
 	}
-	if same, err := sameFile(r.job.Store, r.job.Archive); err != nil {
+	if _, err := os.Stat(r.job.Archive); err != nil {
+		return failed(err)
+	}
+	if err := r.checkAliases(); err != nil {
 		return err
-	} else if same {
-		return refused(fmt.Errorf("input %s and archive %s are the same file", r.job.Store, r.job.Archive))
 	}
 	for _, path := range []string{r.job.Archive, r.job.Store} {
 		if r.job.DryRun {
@@ -101,19 +101,20 @@ func (r *restore) settle(ctx context.Context) error {
 	return nil
 }
 
-func sameFile(a, b string) (bool, error) {
-	x, err := os.Stat(a)
-	if err != nil {
-		return false, failed(err)
+// checkAliases refuses two files that are one. The transaction does so too, but
+// there the store has the role of an archive, which is not what the user wrote.
+func (r *restore) checkAliases() error {
+	files := []struct{ role, path string }{{"input", r.job.Store}, {"archive", r.job.Archive}, {"audit", r.job.Audit}}
+	for i, a := range files {
+		for _, b := range files[:i] {
+			x, errX := os.Stat(a.path)
+			y, errY := os.Stat(b.path)
+			if errX == nil && errY == nil && os.SameFile(x, y) {
+				return refused(fmt.Errorf("%s %s and %s %s are the same file", b.role, b.path, a.role, a.path))
+			}
+		}
 	}
-	y, err := os.Stat(b)
-	if errors.Is(err, fs.ErrNotExist) {
-		return false, failed(fmt.Errorf("archive %s does not exist", b))
-	}
-	if err != nil {
-		return false, failed(err)
-	}
-	return os.SameFile(x, y), nil
+	return nil
 }
 
 // attempt restores with the records in that place.

@@ -144,7 +144,7 @@ func (t *Transaction) checkInput(ctx context.Context) (int64, error) {
 		}
 	}
 	if now.Nlink > 1 {
-		return 0, refusedf("input %s has %d names (hard links)", path, now.Nlink)
+		return 0, refusedLinks(t.files.input, now.Nlink)
 	}
 	if now.Size < r.size {
 		return 0, refusedf("input %s was cut meanwhile, from %d to %d bytes", path, r.size, now.Size)
@@ -282,7 +282,7 @@ func (t *Transaction) planTarget(j *journal, m *member, s *staged) error {
 			return err
 		}
 		if info.Nlink > 1 {
-			return refusedf("%s %s has %d names (hard links)", m.role, show(m.path), info.Nlink)
+			return refusedLinks(m, info.Nlink)
 		}
 		tg.Existed, tg.Ino, tg.Size = true, info.Ino, info.Size
 		if tg.Mode == modeReplace {

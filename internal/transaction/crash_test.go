@@ -46,13 +46,14 @@ func scenarios() []scenario {
 
 // explorer runs sweeps, stops them everywhere, and checks every state.
 type explorer struct {
-	hooks  hooks
-	states int
-	limit  int
-	errs   []string
-	depth  int
-	odds   int  // thins out the crashes within a recovery: one in so many is tried
-	near   bool // only stop soon after the agent acted, and at the end
+	hooks     hooks
+	states    int
+	limit     int
+	errs      []string
+	depth     int
+	odds      int  // thins out the crashes within a recovery: one in so many is tried; 0: all
+	killFirst bool // kills only, then at the deepest level lost changes only
+	near      bool // only stop soon after the agent acted, and at the end
 }
 
 func (x *explorer) full() bool { return len(x.errs) > 0 || x.limit > 0 && x.states >= x.limit }
@@ -119,7 +120,10 @@ func (x *explorer) crash(s shot, depth int) {
 			return
 		}
 		// Deeper down, one random end of some instants stands for all.
-		if depth > 0 && s.world.rand.IntN(max(1, x.odds)*len(ends)) != 0 {
+		if depth > 0 && x.odds > 0 && s.world.rand.IntN(x.odds*len(ends)) != 0 {
+			continue
+		}
+		if x.killFirst && (depth < x.depth && i > 0 || depth == x.depth && i < 4) {
 			continue
 		}
 		w := end()

@@ -94,7 +94,7 @@ func (e *engine) resolve(f Files) (fileSet, error) {
 		return nil
 	}
 	err := add(&set.input, roleInput, f.Input, Append)
-	if err == nil && e.opts.Mutate {
+	if err == nil {
 		err = add(&set.archive, roleArchive, f.Archive, f.ArchiveMode)
 	}
 	if err == nil {
@@ -162,10 +162,30 @@ func (e *engine) checkNetwork(m *member) error {
 func (e *engine) checkNames(set fileSet) error {
 	for _, m := range set.all() {
 		if m.exists && e.changes(m) && m.info.Nlink > 1 {
-			return refusedf("%s %s has %d names (hard links)", m.role, show(m.path), m.info.Nlink)
+			return refusedLinks(m, m.info.Nlink)
 		}
 	}
 	return nil
+}
+
+func refusedLinks(m *member, links uint64) error {
+	return refusedf("%s %s has %d hard links: the other names would keep the old content", m.role, show(m.path), links)
+}
+
+// wouldRefuse lists the guards that a dry-run passes and a mutation would not.
+func (e *engine) wouldRefuse(set fileSet) (texts []string) {
+	for _, m := range set.all() {
+		if e.changes(m) || !m.exists {
+			continue
+		}
+		if m.info.Nlink > 1 {
+			texts = append(texts, refusedLinks(m, m.info.Nlink).Error())
+		}
+		if err := e.checkNetwork(m); err != nil {
+			texts = append(texts, err.Error())
+		}
+	}
+	return texts
 }
 
 func kindOf(mode fs.FileMode) string {

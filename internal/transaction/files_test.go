@@ -224,7 +224,7 @@ func TestKindsAreRefused(t *testing.T) {
 	s.refuses(Refused, "keeps for itself")
 	s.files.Archive = archive
 	_ = os.Link(s.path("store"), s.path("second name"))
-	s.refuses(Refused, "2 names (hard links)")
+	s.refuses(Refused, "has 2 hard links")
 }
 
 // A symbolic link to the store goes on pointing; its target is replaced.
@@ -538,5 +538,19 @@ func TestDryRunMakesNoFile(t *testing.T) {
 	s.opts.Mutate, s.files = false, Files{Input: s.files.Input}
 	if err := s.sweep(func() { s.noneLeft() }); err != nil {
 		t.Error(err)
+	}
+}
+
+// A dry-run tells what a mutation would refuse.
+func TestDryRunTellsWhatWouldBeRefused(t *testing.T) {
+	s := openShop(t)
+	_ = os.Link(s.path("store"), s.path("second name"))
+	tx, err := Begin(context.Background(), storefs.OS(), s.files, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tx.Rollback()
+	if got := tx.WouldRefuse(); len(got) != 1 || !strings.Contains(got[0], "2 hard links") {
+		t.Errorf("got %q", got)
 	}
 }

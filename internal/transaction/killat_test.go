@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -40,6 +41,9 @@ func childMain(args []string) error {
 	var files Files
 	opts := Options{Mutate: true, LockTimeout: time.Second}
 	recovers := args[0] == "recover"
+	if recovers && args[1] == "--help" {
+		return nil
+	}
 	for i, arg := range args {
 		switch arg {
 		case "--input":
@@ -125,7 +129,7 @@ func (k *killer) once(at int, how, before, after string) bool {
 	if !killed && (code == 1 || code == 3) && !strings.HasPrefix(now, before[:strings.Index(before, "\narchive:")]) {
 		k.Errorf("%s at call %d: exit %d, but the store was changed: %s", how, at, code, out)
 	}
-	if out, err := k.command(k.program, "recover", "--input", dir+"/store").CombinedOutput(); err != nil {
+	if out, err := k.command(k.recoverer(), "recover", "--input", dir+"/store").CombinedOutput(); err != nil {
 		k.Errorf("%s at call %d (%s): recover: %v: %s", how, at, out, err, out)
 	}
 	switch got := k.state(dir); {
@@ -164,19 +168,13 @@ func TestRealKills(t *testing.T) {
 	if out, err := exec.Command("gcc", "-O2", "-o", tool, "testdata/killat.c").CombinedOutput(); err != nil {
 		t.Skipf("no C compiler: %v %s", err, out)
 	}
-	program := os.Getenv(programVariable)
-	if program == "" {
-		program, _ = os.Executable()
-	}
+	program := theProgram()
 	step := 7
 	if long || os.Getenv(programVariable) != "" {
 		step = 1
 	}
 	for _, mode := range []string{"archive", "delete"} {
 		k := &killer{T: t, tool: tool, program: program, mode: mode}
-		if program == os.Args[0] && mode == "delete" {
-			continue // the child finds no --archive: the same path with less
-		}
 		before, after := k.ends()
 		var group sync.WaitGroup
 		for i, how := range []string{"before", "after", "eio", "enospc", "short"} {
@@ -190,6 +188,62 @@ func TestRealKills(t *testing.T) {
 		}
 		group.Wait()
 	}
+}
+
+// recoverer is the program, or this test binary where the program does not yet
+// know how to recover.
+func (k *killer) recoverer() string {
+	if k.command(k.program, "recover", "--help").Run() == nil {
+		return k.program
+	}
+	self, _ := os.Executable()
+	return self
+}
+
+func theProgram() string {
+	if program := os.Getenv(programVariable); program != "" {
+		return program
+	}
+	program, _ := os.Executable()
+	return program
+}
+
+// TestRealKillsAtRandomTimes: the real program killed at any time does all or
+// nothing.
+func TestRealKillsAtRandomTimes(t *testing.T) {
+	rounds := 30
+	if long {
+		rounds = 1000
+	}
+	k := &killer{T: t, program: theProgram(), mode: "archive"}
+	began := time.Now()
+	before, after := k.ends()
+	span := time.Since(began)
+	undone, done := 0, 0
+	for i := range rounds {
+		dir := t.TempDir()
+		k.fill(dir)
+		cmd := k.command(k.program, k.arguments(dir)...)
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Duration(rand.Int64N(int64(span))))
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+		if out, err := k.command(k.recoverer(), "recover", "--input", dir+"/store").CombinedOutput(); err != nil {
+			t.Fatalf("round %d: recover: %v: %s", i, err, out)
+		}
+		switch k.state(dir) {
+		case before:
+			undone++
+		case after:
+			done++
+		default:
+			t.Fatalf("round %d: neither before nor after:\n%s", i, k.state(dir))
+		}
+		k.leftovers(dir, i, "kill in round")
+	}
+	t.Logf("%d kills at random times: %d sweeps undone, %d done", rounds, undone, done)
 }
 
 // ends gives the state before a sweep and after it.

@@ -84,7 +84,7 @@ func (s *lockSet) extend(places []place) error {
 		if err := s.add(p); err != nil {
 			return err
 		}
-		s.sign(len(s.held)-1, nil)
+		s.sign(len(s.held)-1, places)
 	}
 	return nil
 }

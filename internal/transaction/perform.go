@@ -230,9 +230,19 @@ func (t *Transaction) replaceTarget(tg *target, m *member) error {
 			return bare(err)
 		}
 	}
+	_, s := t.targetFiles(tg)
+	if !t.skips(lockNew) {
+		// Cooperating writers that find the new file wait for the commit.
+		got, err := s.file.TryLock()
+		if err == nil && !got {
+			err = refusedf("%s is locked by another process", show(s.path))
+		}
+		if err != nil {
+			return err
+		}
+	}
 	if !t.fs.RenamesOpenFiles() {
 		t.data.release(m.place)
-		_, s := t.targetFiles(tg)
 		_ = s.close()
 	}
 	if err := t.fs.Rename(m.side(nextSuffix), m.path); err != nil {

@@ -91,6 +91,10 @@ func (t *Transaction) InputSize() int64 { return t.input.size }
 // Prev is the link of the audit's chain of run lines: 64 hexadecimal digits.
 func (t *Transaction) Prev() string { return t.prev }
 
+// WouldRefuse lists the guards that this dry-run passes and a mutation of the
+// same files would not.
+func (t *Transaction) WouldRefuse() []string { return t.wouldRefuse(t.files) }
+
 // Retained takes the lines that stay in the store; nil in dry-run.
 func (t *Transaction) Retained() io.Writer { return t.stage.retained.writer() }
 
