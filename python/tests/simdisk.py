@@ -82,9 +82,10 @@ class Disk:
         return None if node is None else bytes(node.content)
 
     def power_cut(self, choose: random.Random, how: str) -> None:
-        """Lose what is not durable: `none` of it survives, `all`, `some`, or of the names:
+        """Lose what is not durable; `how` says what survives.
 
-        `but  2`, all but the third change; `only 2`, no other.
+        none, all or some of it; `names`: the names, not the contents; `but  2`: all but the third
+        change of names; `only 2`: of the names only that.
         """
         names = dict(self.names if how == "names" else self.durable)
         one = int(how[5:]) if how.startswith(("but", "only")) else -1

@@ -80,8 +80,8 @@ class _Held:
 class LockFiles:
     """The lock files of all places of a transaction.
 
-    The first is its home; its lock file names the others too, so that whoever finds it
-    after a crash can clean up beside them.
+    Each lock file names the other places, so that whoever finds one after a crash can
+    clean up beside all of them.
     """
 
     def __init__(self, system: System) -> None:
@@ -100,7 +100,7 @@ class LockFiles:
         for place in places[1:]:
             if all(held.place != place for held in self.held):
                 self._add(place)
-                self._sign(self.held[-1], [])
+                self._sign(self.held[-1], places)
 
     def _add(self, place: Place) -> None:
         """Take one lock file.

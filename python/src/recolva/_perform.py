@@ -168,6 +168,9 @@ def _replace_target(t: Transaction, target: Target, member: Member, staged: Stag
     if current is not None:
         system.link(place.path, place.side(PRIOR))
         system.sync_directory(place.directory)
+    # Cooperating writers that find the new file wait for the commit.
+    if not opened(staged).try_lock():
+        raise Refused(f"{show(place.side(NEXT))} is locked by another process")
     if not system.renames_open_files:
         t.data.release(place)
         staged.close()

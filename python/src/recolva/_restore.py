@@ -77,14 +77,24 @@ _NONE = _Selection(0, False, Span(0, 0), frozenset())
 
 def restore(job: RestoreJob) -> Restored:
     """Restore; on any error but CommittedUncertain nothing has changed."""
-    if os.path.samefile(job.store, job.archive):  # noqa: PTH121 - a path may be of any kind
-        raise Refused(f"input {show(job.store)} and archive {show(job.archive)} are the same file")
+    os.stat(job.archive)  # noqa: PTH116 - a path may be of any kind
+    _check_aliases(job)
     for path in (job.archive, job.store):
         recover_at(Engine(job.options.lock_timeout), path)
     if job.run_id:
         with suppress(_NotMergedError):
             return _attempt(job, merged=True)
     return _attempt(job, merged=False)
+
+
+def _check_aliases(job: RestoreJob) -> None:
+    """Refuse two files that are one, in the roles that the caller gave them."""
+    named = [("input", job.store), ("archive", job.archive), *([("audit", job.audit)] if job.audit else [])]
+    for number, (role, path) in enumerate(named):
+        for other_role, other in named[:number]:
+            with suppress(FileNotFoundError):
+                if os.path.samefile(path, other):  # noqa: PTH121
+                    raise Refused(f"{other_role} {show(other)} and {role} {show(path)} are the same file")
 
 
 def _attempt(job: RestoreJob, *, merged: bool) -> Restored:
