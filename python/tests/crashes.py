@@ -104,10 +104,10 @@ class World:
         self.committed: Optional[bool] = None
         """Known from what the sweep returned."""
 
-    def sweep(self, fault: Fault) -> Layer:
-        """Sweep with a fault; return the layer."""
+    def sweep(self, fault: Fault, skip: int = 0) -> Layer:
+        """Sweep with a fault, leaving a call out; return the layer."""
         scenario = self.scenario
-        layer = Layer(self.disk.process(1), fault)
+        layer = Layer(self.disk.process(1), fault, skip)
         if scenario.agent == "held":
             self.held = self.disk.process(9).open(self.store, APPEND)
         layer.before = self.append if scenario.agent else None
@@ -264,11 +264,11 @@ def calls_of(scenario: Scenario) -> list[str]:
     return world.sweep(Fault()).calls
 
 
-def trial(scenario: Scenario, fault: Fault, cut: str, nested: int, seed: int) -> None:
+def trial(scenario: Scenario, fault: Fault, cut: str, nested: int, seed: int, *, skip: int = 0) -> None:
     """Run one world to its end and judge it; raise with all that is needed to do it again."""
     world, choose = World(scenario), random.Random(seed)
     try:
-        world.sweep(fault)
+        world.sweep(fault, skip)
         world.recover(choose, cut, nested)
         world.check_left(all_of_it=not cut and fault.kind in ("kill", "torn"))
         world.check()

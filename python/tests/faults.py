@@ -26,7 +26,6 @@ class Fault:
     error  the call fails with EIO, nothing done
     late   the call is done, then fails with EIO
     short  a write does half, then fails with ENOSPC; any other call fails with ENOSPC
-    skip   the call is not done, but reports that it was: a mutant of the protocol
     """
 
     at: int = 0
@@ -40,6 +39,8 @@ class Layer(System):
 
     inner: System
     fault: Fault = field(default_factory=Fault)
+    skip: int = 0
+    """Number of a call that is not done, but reports that it was: a mutant of the protocol."""
     before: Optional[Callable[[int], None]] = None
     """Called with the number of each call, before it: other processes do something there."""
     calls: list[str] = field(default_factory=list)
@@ -54,13 +55,13 @@ class Layer(System):
         number, fault = len(self.calls), self.fault
         if self.before is not None:
             self.before(number)
+        if number == self.skip:
+            return lie
         if number != fault.at:
             return do()
         if fault.kind in ("kill", "torn"):
             self.dead = True
             raise Killed
-        if fault.kind == "skip":
-            return lie
         if fault.kind == "late":
             do()
         elif verb == "sync":

@@ -82,16 +82,25 @@ class Disk:
         return None if node is None else bytes(node.content)
 
     def power_cut(self, choose: random.Random, how: str) -> None:
-        """Lose what is not durable: `none` of it survives, `all`, or `some`."""
-        names = dict(self.durable)
-        for changes in self.changes.values():
+        """Lose what is not durable; `how` says what survives.
+
+        none, all or some of it; `names`: the names, not the contents; `but  2`: all but the third
+        change of names; `only 2`: of the names only that.
+        """
+        names = dict(self.names if how == "names" else self.durable)
+        one = int(how[5:]) if how.startswith(("but", "only")) else -1
+        every = [change for changes in self.changes.values() for change in changes]
+        for number, change in enumerate(every if one >= 0 else ()):
+            if (number == one) == how.startswith("only"):
+                _apply(names, change)
+        for changes in self.changes.values() if one < 0 else ():
             keep = len(changes) if how == "all" else choose.randint(0, len(changes)) if how == "some" else 0
             for number, change in enumerate(changes):
                 if number < keep or (how == "some" and choose.random() < 0.3):
                     _apply(names, change)
         nodes = {id(node): node for node in (*names.values(), *self.names.values())}
         for node in nodes.values():
-            node.durable = node.after_cut(choose, how)
+            node.durable = node.after_cut(choose, how if one < 0 else "all")
             node.content, node.changes = bytearray(node.durable), []
         self.names, self.durable, self.changes = dict(names), dict(names), {}
         self.handles = []

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import random
 import shutil
 import subprocess
 import sys
@@ -16,6 +15,8 @@ import pytest
 from tests.crashes import ARGUMENTS, World
 
 if TYPE_CHECKING:
+    import random
+
     from tests.crashes import Scenario
 
 ROOT = Path(__file__).parents[2]
@@ -28,7 +29,9 @@ def build(folder: Path) -> str:
     if sys.platform != "linux" or shutil.which("go") is None:
         pytest.skip("the program is built with Go, on Linux")
     path = folder / "decay-sweep"
-    subprocess.run(["go", "build", "-o", path, "./cmd/decay-sweep"], cwd=ROOT, check=True, timeout=600)
+    subprocess.run(
+        [str(shutil.which("go")), "build", "-o", path, "./cmd/decay-sweep"], cwd=ROOT, check=True, timeout=600
+    )
     return str(path)
 
 

@@ -6,6 +6,7 @@ import itertools
 import os
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 from recolva import jsonl
@@ -13,6 +14,10 @@ from recolva import jsonl
 
 def line(number: int) -> bytes:
     return b'{"id":"%d","last_accessed_ms":%d}\n' % (number, -85_400_000 if number % 2 else 87_400_000)
+
+
+def added(new: bytes, content: bytes) -> bytes:
+    return content + new
 
 
 def main(kind: str, store: str, stop: str) -> int:
@@ -34,7 +39,7 @@ def main(kind: str, store: str, stop: str) -> int:
             with open(store, "ab", buffering=0) as file:
                 file.write(line(number))
         elif kind == "rewrite":
-            rewrite(store, lambda content, added=line(number): content + added)
+            rewrite(store, partial(added, line(number)))
         else:
             if held < 0:
                 held = os.open(store, os.O_WRONLY | os.O_APPEND)

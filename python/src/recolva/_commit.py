@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Optional
 from recolva import _ranges
 from recolva._audit import NOTHING
 from recolva._journal import VERSION, Journal, NewInput, OldInput, Target, name_from
-from recolva._places import Member, show
+from recolva._places import Member, refused_links, show
 from recolva._stage import Final, Last, RunLine, Staged, cut_text, opened
 from recolva.errors import Refused
 
@@ -63,7 +63,7 @@ def _check_input(t: Transaction) -> int:
     path = show(t.home.path)
     check_still_there(t)
     if now.links > 1:
-        raise Refused(f"input {path} has {now.links} names (hard links)")
+        raise refused_links(t.members.input, now.links)
     if now.size < t.input.size:
         raise Refused(cut_text(t.home.path, t.input.size, now.size))
     unchanged = (now.modified_ns, now.changed_ns) == (opened_as.modified_ns, opened_as.changed_ns)
@@ -137,8 +137,10 @@ def _plan_target(t: Transaction, member: Member, staged: Staged) -> Target:
     if file is not None:
         info = file.info()
         if info.links > 1:
-            raise Refused(f"{member} has {info.links} names (hard links)")
+            raise refused_links(member, info.links)
         target.existed, target.ino, target.size = True, info.inode, info.size
+        if target.mode == "replace" and member.info != info:  # what was added would be gone
+            raise Refused(f"{member} was changed meanwhile")
         target.joint = target.mode == "append" and _ranges.ends_open(file, info.size)
     at = (0, 0) if t.audit_at is None else (t.audit_at.inode, t.audit_at.size)
     if member.role == "audit" and target.mode == "append" and (target.ino, target.size) != at:

@@ -237,7 +237,10 @@ class Notes:
         except FileNotFoundError:
             return None
         except OSError as error:
-            raise NeedsRecovery(f"{show(path)} cannot be read: {error.strerror}") from error
+            found = system.lookup(path)
+            if isinstance(error, PermissionError) or (found is not None and not found.is_regular):
+                raise NeedsRecovery(f"{show(path)} cannot be read: {error.strerror}") from error
+            raise
         try:
             info = file.info()
             reason = distrust(info, system.uid())

@@ -80,8 +80,8 @@ class _Held:
 class LockFiles:
     """The lock files of all places of a transaction.
 
-    The first is its home; its lock file names the others too, so that whoever finds it
-    after a crash can clean up beside them.
+    Each lock file names the other places, so that whoever finds one after a crash can
+    clean up beside all of them.
     """
 
     def __init__(self, system: System) -> None:
@@ -89,6 +89,8 @@ class LockFiles:
         self.held: list[_Held] = []
         self.ties: list[Place] = []
         """What lock files that killed processes left name."""
+        self.leave = False
+        """Something remains to be cleaned up: the home's lock file stays, and tells where."""
 
     def extend(self, places: Sequence[Place]) -> None:
         """Take the locks that are not held yet; raise BusyError rather than wait for one."""
@@ -98,7 +100,7 @@ class LockFiles:
         for place in places[1:]:
             if all(held.place != place for held in self.held):
                 self._add(place)
-                self._sign(self.held[-1], [])
+                self._sign(self.held[-1], places)
 
     def _add(self, place: Place) -> None:
         """Take one lock file.
@@ -110,7 +112,8 @@ class LockFiles:
         try:
             info = self._try(place, file)
             self.ties += _read_ties(file, info, place, self._system.uid())
-        except BaseException:
+        except BaseException as error:
+            self.leave |= isinstance(error, OSError)
             file.close()
             raise
         self.held.append(_Held(place, file, info))
@@ -149,9 +152,11 @@ class LockFiles:
         """Remove the lock files, unless told to keep them, then give the locks up."""
         while self.held:
             held = self.held.pop()
-            if not keep_names:
-                with suppress(OSError):  # a lock file that stays is a lock that nobody holds
+            if not keep_names and (self.held or not self.leave):
+                try:
                     self._system.remove(held.place.side(LOCK))
+                except OSError:
+                    self.leave = True  # a lock file that stays is a lock that nobody holds
             held.file.unlock()
             held.file.close()
 

@@ -28,6 +28,7 @@ def perform(t: Transaction, journal: Journal) -> None:
         _record(t, journal)
         _mutate(t, journal, touched)
     except _UnconfirmedError as error:
+        t.remain()
         text = f"{home} is swept, but the directory could not be made durable: {error}"
         raise CommittedUncertain(text) from error.__cause__
     except BaseException as cause:  # noqa: BLE001 - an interrupt, too, is settled by what the files say
@@ -46,12 +47,14 @@ def _finish(t: Transaction, journal: Journal) -> None:
     try:
         t.settler.finish(t.home, journal)
     except (CommittedUncertain, NeedsRecovery):
+        t.remain()
         raise
     except (OSError, Refused) as error:
         _uncertain(t, error)
 
 
 def _uncertain(t: Transaction, error: Exception) -> NoReturn:
+    t.remain()
     text = f"{show(t.home.path)} is swept, but its old files remain until the next run: {error}"
     raise CommittedUncertain(text) from error
 
@@ -66,8 +69,10 @@ def _undo(t: Transaction, journal: Journal, touched: set[str], cause: BaseExcept
         if not committed:
             t.settler.roll_back(t.home, journal, touched)
     except NeedsRecovery as error:
+        t.remain()
         raise NeedsRecovery(f"{error} (after: {cause})") from cause
     except (OSError, Refused) as error:
+        t.remain()
         _add_text(cause, f" (nothing is lost; the next run or recover undoes the rest: {error})")
         raise cause from error
     if not committed:
@@ -163,6 +168,9 @@ def _replace_target(t: Transaction, target: Target, member: Member, staged: Stag
     if current is not None:
         system.link(place.path, place.side(PRIOR))
         system.sync_directory(place.directory)
+    # Cooperating writers that find the new file wait for the commit.
+    if not opened(staged).try_lock():
+        raise Refused(f"{show(place.side(NEXT))} is locked by another process")
     if not system.renames_open_files:
         t.data.release(place)
         staged.close()
@@ -203,6 +211,7 @@ def _finish_audit(t: Transaction, journal: Journal) -> None:
     try:
         system.sync_directory(home.directory)
     except OSError as error:
+        t.remain()
         text = f"the audit is written, but the directory could not be made durable: {error}"
         raise CommittedUncertain(text) from error
     for staged in t.staged():

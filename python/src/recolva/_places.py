@@ -138,7 +138,12 @@ class Members:
         """Refuse files with other hard links: these would keep the old content."""
         for member in self.changing():
             if member.info is not None and member.info.links > 1:
-                raise Refused(f"{member} has {member.info.links} names (hard links)")
+                raise refused_links(member, member.info.links)
+
+
+def refused_links(member: Member, links: int) -> Refused:
+    """Return the refusal of a file with several names."""
+    return Refused(f"{member} has {links} hard links: the other names would keep the old content")
 
 
 def kind_name(mode: int) -> str:

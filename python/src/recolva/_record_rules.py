@@ -42,6 +42,11 @@ def parse(line: bytes, layout: Layout) -> Parsed:
     )
 
 
+def read_id(line: bytes, name: str) -> str:
+    """Return the id of a record whatever its other fields are, or raise `RecordFault`."""
+    return _id(_find(line, check_object(line), name))
+
+
 def check_object(line: bytes) -> int:
     """Return where the object of a line starts, or raise `RecordFault` if that is not all it holds."""
     try:

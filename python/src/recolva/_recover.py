@@ -68,6 +68,7 @@ class Settler:
                 locks.release(keep_names=bool(locks.ties))
                 deadline.wait(str(busy))
             except BaseException:
+                locks.leave = True
                 locks.release()
                 raise
             else:

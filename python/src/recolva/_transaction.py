@@ -196,9 +196,19 @@ class Transaction:
         """Drop everything staged and release the locks; does nothing after a commit."""
         if not self._done:
             self._done = True
-            for staged in self.staged():
-                staged.drop()
-            self.release()
+            try:
+                for staged in self.staged():
+                    staged.drop()
+            except OSError:
+                self.remain()
+                raise
+            finally:
+                self.release()
+
+    def remain(self) -> None:
+        """Note that files of ours remain, for the next run to be found."""
+        if self.locks is not None:
+            self.locks.leave = True
 
     def release(self) -> None:
         """Give every lock and open file up."""

@@ -44,6 +44,7 @@ import os
 import warnings
 from typing import TYPE_CHECKING, Any, Optional
 
+from recolva import _restore
 from recolva._append import append
 from recolva._arguments import INT64_MAX, choice, integer, number
 from recolva._audit import Policy
@@ -52,15 +53,16 @@ from recolva._engine import Engine
 from recolva._lines import MAX_LINE_BYTES
 from recolva._places import Files
 from recolva._recover import Recovery, recover_at
+from recolva._restore import Restored, RestoreJob
 from recolva._sweep import Job, sweep
 from recolva._transaction import Options
 from recolva.decisions import Decision
 from recolva.errors import InvalidArgument, InvalidArgumentType
 from recolva.models import build_model
-from recolva.records import Layout
+from recolva.records import Layout, check_field
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from recolva._places import Path
 
@@ -70,12 +72,14 @@ __all__ = [
     "Decision",
     "Decisions",
     "Recovery",
+    "Restored",
     "append",
     "archive_exponential_jsonl",
     "archive_power_law_jsonl",
     "delete_exponential_jsonl",
     "delete_power_law_jsonl",
     "recover",
+    "restore",
     "scan_exponential_jsonl",
     "scan_power_law_jsonl",
 ]
@@ -239,6 +243,51 @@ def recover(path: Path, *, lock_timeout: float = LOCK_TIMEOUT) -> Recovery:
     finally:
         for text in engine.warnings:
             warnings.warn(text, RuntimeWarning, stacklevel=2)
+
+
+def restore(
+    store: Path,
+    archive: Path,
+    *,
+    run_id: Optional[str] = None,
+    audit: Optional[Path] = None,
+    ids: Optional[Iterable[str]] = None,
+    id_field: str = "id",
+    lock_timeout: float = LOCK_TIMEOUT,
+    audit_mode: str = "append",
+    allow_network_fs: bool = False,
+) -> Restored:
+    """Move records from `archive` back to `store`: those of a run, or all with certain ids.
+
+    With `run_id`, which needs the `audit` of the run: if the store has not changed since the
+    run, every record goes back to where it was, else they are appended in the order of the
+    archive. With `ids` they are appended. Each record is in exactly one place at the end; a
+    second call finds nothing to do. The next sweep with the same policy prunes them again.
+
+    Raises InvalidArgument for a run that is not in the audit or deleted its records, Refused
+    where audit and archive are no longer what the run wrote, and what the sweeps raise.
+    """
+    if (run_id is None) == (ids is None):
+        raise InvalidArgument("restore needs either run_id or ids")
+    if run_id is not None and audit is None:
+        raise InvalidArgument("audit is required with run_id")
+    if isinstance(ids, (str, bytes)):
+        raise InvalidArgumentType(f"ids must be several strings, got {type(ids).__name__}")
+    wanted = tuple(sorted(set(ids or ())))
+    if not all(isinstance(identity, str) for identity in wanted):
+        raise InvalidArgumentType("ids must be strings")
+    check_field("id_field", id_field)
+    job = RestoreJob(
+        _path("store", store),
+        _path("archive", archive),
+        None if audit is None else _path("audit", audit),
+        run_id or "",
+        wanted,
+        id_field,
+        choice("audit_mode", audit_mode, ("append", "replace")),
+        _options(lock_timeout, allow_network_fs),
+    )
+    return _restore.restore(job)
 
 
 def _options(lock_timeout: Any, allow_network_fs: Any) -> Options:
