@@ -1,111 +1,120 @@
 """Measure recolva beside the field on this machine: medians of interleaved rounds, one table.
 
-The first run makes the stores (a million records of each shape) and installs the field's packages, all in
-.tools/bench. simdjson is compared where a C++ compiler finds it (Debian: libsimdjson-dev).
+The first run makes the stores (a million records of each shape) and installs the field's packages and recolva 0.2.0 as
+it was published, all in .tools/bench; all else that a run writes is removed at its end. simdjson is compared where a C++
+compiler finds it (Debian: libsimdjson-dev), jq where it is installed, the decay-sweep of 0.2.0 where RECOLVA_020_SWEEP
+holds its path. The last part of the table sets the figures against what is required of them.
 """
 
 from __future__ import annotations
 
 import argparse
+import datetime as dt
 import json
 import os
 import platform
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import engine
-from checkout import PYTHON_ROOT, CommandError, make_venv, run, say
-from toolbox import open_toolbox, uv, uv_settings
+from checkout import CommandError, say
+from toolbox import open_toolbox
 
-from bench_suite import scores, stores, sweeps
-from bench_suite.stopwatch import Cost, race
+from bench_suite import environments, floor, scores, stores, sweeps
+from bench_suite.stopwatch import Contestant, Cost, build_launcher, race
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from toolbox import Toolbox
 
 Table = dict[str, dict[str, Cost]]
-PARTS = ("sweeps", "mutations", "python", "scores")
+PARTS = ("dry-run", "mutations", "python", "start-up", "growth", "scores")
 
 
 def set_up(box: Toolbox) -> Path:
-    """Build the engine, install the package and the field; return decay-sweep."""
+    """Build the engine and the launcher, install all packages; return decay-sweep."""
     if not box.complete:
         raise CommandError("; ".join(box.missing))
     _, program = engine.build(box)
     stores.FOLDER.mkdir(parents=True, exist_ok=True)
-    engine.install_package(sweeps.VENV, native=True)
-    group = f"{PYTHON_ROOT / 'pyproject.toml'}:bench"
-    try:
-        command: list[str | Path] = [
-            uv(),
-            "pip",
-            "install",
-            "--quiet",
-            "--python",
-            make_venv(sweeps.VENV),
-            "--group",
-            group,
-        ]
-        run(command, environment={**os.environ, **uv_settings()})
-    except CommandError as error:
-        say(f"the field's packages are left out: {error}")
+    build_launcher(box)
+    environments.set_up()
     return program
 
 
-def file_rows(program: Path, parts: list[str], count: int, rounds: int) -> Table:
-    """Run the races over files."""
+def races(program: Path, part: str, count: int) -> dict[str, list[Contestant]]:
+    """Return the contestants of a part by the title of their row."""
+    if part == "start-up":
+        return {floor.START_UP: sweeps.start_ups(program)}
+    realistic, minimal = stores.store("realistic", count), stores.store("minimal", count)
+    if part == "dry-run":
+        return {floor.REALISTIC: sweeps.dry_runs(program, realistic), floor.MINIMAL: sweeps.dry_runs(program, minimal)}
+    if part == "mutations":
+        return {floor.MUTATIONS: sweeps.mutations(program, realistic)}
+    if part == "python":
+        return {floor.SCANS: sweeps.python_scans(realistic)}
+    smaller = [count // 100, count // 10]
+    swept = [*(stores.beginning(minimal, first) for first in smaller), minimal, stores.repeated(minimal, 10)]
+    archived = [*(stores.beginning(realistic, first) for first in smaller), realistic]
+    return {floor.GROWTH: sweeps.growing(program, swept, archived, stores.long_line(64 << 20))}
+
+
+def run_races(program: Path, parts: list[str], count: int, rounds: int) -> Table:
+    """Run the races, each part with a clean work folder."""
     table: Table = {}
-    if "sweeps" in parts:
-        for shape in ("realistic", "minimal"):
-            say(f"dry-run, {shape}")
-            table[f"dry-run, {count:,} {shape} records"] = race(
-                sweeps.dry_runs(program, stores.store(shape, count)), rounds
-            )
-    if "mutations" in parts:
-        say("archive and delete")
-        table[f"archive and delete, {count:,} realistic records"] = race(
-            sweeps.mutations(program, stores.store("realistic", count)), rounds
-        )
-    if "python" in parts:
-        say("Python over files")
-        table[f"Python scan, {count:,} realistic records"] = race(
-            sweeps.python_scans(stores.store("realistic", count)), rounds
-        )
-    for costs in table.values():
-        sweeps.check_agreement(costs)
+    for part in PARTS:
+        if part == "scores" or part not in parts:
+            continue
+        with stores.work_folder():
+            for title, contestants in races(program, part, count).items():
+                say(title)
+                table[title] = race(contestants, 4 * rounds if part == "start-up" else rounds)
+                if title != floor.GROWTH:
+                    sweeps.check_agreement(table[title])
     return table
 
 
-def figure_rows(box: Toolbox, rounds: int, *, quick: bool) -> dict[str, scores.Figures]:
-    """Take the measurements of scores, arrays and the tick engine."""
-    say("scores, arrays, ticks")
-    elements, memories = ("1000000", "50000") if quick else ("10000000", "1000000")
-    measurements = {
-        "one score in Go, ns": scores.go_scores(box),
-        "one score in pure Python, µs": scores.python_task("score", RECOLVA_NATIVE="0"),
-        f"MemoryEngine, {int(memories):,} living, µs": scores.python_task("ticks", memories),
-    }
-    if sweeps.importable("numpy"):
-        measurements[f"score_array, {int(elements):,} elements, ns each"] = scores.python_task("array", elements)
-    return scores.medians(measurements, rounds)
-
-
 def print_costs(table: Table) -> None:
-    """Print what the contestants cost, the first of each row being ours."""
+    """Print what the contestants cost; the ratios are to the first of each row."""
     for title, costs in table.items():
         width = max(map(len, costs))
-        print(f"\n{title}\n  {'':<{width}}  {'wall s':>8} {'CPU s':>8} {'MiB':>7}")
+        first = next(iter(costs.values()))
+        print(f"\n{title:<{width + 2}}  {'wall s':>8} {'ratio':>6} {'CPU s':>8} {'ratio':>6} {'MiB':>7}")
         for name, cost in costs.items():
-            print(f"  {name:<{width}}  {cost.wall:8.3f} {cost.cpu:8.3f} {cost.memory:7.0f}")
+            wall, cpu = cost.wall / first.wall, cost.cpu / first.cpu
+            print(f"  {name:<{width}}  {cost.wall:8.4f} {wall:6.2f} {cost.cpu:8.4f} {cpu:6.2f} {cost.memory:7.1f}")
 
 
 def print_figures(table: dict[str, scores.Figures]) -> None:
     """Print the figures that programs measured of themselves."""
     print()
     for title, figures in table.items():
-        print(f"{title}: " + ", ".join(f"{name} {value:.2f}" for name, value in figures.items()))
+        print(f"{title}: " + ", ".join(f"{name} {value:,.2f}" for name, value in figures.items()))
+
+
+def print_requirements(requirements: list[floor.Requirement], count: int) -> None:
+    """Print what is required and what was measured."""
+    print("\nrequired" + ("" if count >= 1_000_000 else " of a million records (here, starting weighs more)"))
+    width = max((len(each.work) for each in requirements), default=0)
+    wanted_width = max((len(each.wanted) for each in requirements), default=0)
+    for work, wanted, figure, met in requirements:
+        print(f"  {work:<{width}}  {wanted:<{wanted_width}}  {figure:8.2f}  {'met' if met else 'NOT MET'}")
+
+
+def describe_machine() -> str:
+    """Return what the figures depend on besides the programs."""
+    processor = platform.processor() or platform.machine()
+    information = Path("/proc/cpuinfo")
+    if information.exists():
+        models = [
+            line for line in information.read_text(encoding="utf-8").splitlines() if line.startswith("model name")
+        ]
+        processor = models[0].partition(": ")[2] if models else processor
+    load = f", load {os.getloadavg()[0]:.1f} at the end" if hasattr(os, "getloadavg") else ""
+    today = dt.datetime.now(dt.timezone.utc).date()
+    return (
+        f"{processor}, {os.cpu_count()} cores, {platform.system()}, Python {platform.python_version()}, {today}{load}"
+    )
 
 
 def main() -> int:
@@ -121,19 +130,25 @@ def main() -> int:
     unknown = set(arguments.parts) - set(PARTS)
     if unknown or arguments.rounds < 1:
         parser.error(f"there is no part {min(unknown)}" if unknown else "--rounds must be at least 1")
-    parts = arguments.parts or list(PARTS)
+    parts, count = arguments.parts or list(PARTS), 50_000 if arguments.quick else 1_000_000
     box = open_toolbox()
     program = set_up(box)
-    costs = file_rows(program, parts, 50_000 if arguments.quick else 1_000_000, arguments.rounds)
-    figures = figure_rows(box, arguments.rounds, quick=arguments.quick) if "scores" in parts else {}
-    machine = f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}"
+    costs = run_races(program, parts, count, arguments.rounds)
+    figures = {}
+    if "scores" in parts:
+        say("scores, arrays, ticks")
+        figures = scores.measure(box, arguments.rounds, quick=arguments.quick)
+    requirements = list(floor.judge(costs, figures, count / 1e6))
+    machine = describe_machine()
     if arguments.json:
         plain = {title: {name: cost._asdict() for name, cost in row.items()} for title, row in costs.items()}
-        json.dump({"machine": machine, "rounds": arguments.rounds, "costs": plain, "figures": figures}, sys.stdout)
+        result = {"machine": machine, "rounds": arguments.rounds, "records": count, "costs": plain, "figures": figures}
+        json.dump({**result, "required": [r._asdict() for r in requirements]}, sys.stdout)
         print()
         return 0
-    print(f"{machine}; medians of {arguments.rounds} interleaved rounds after one to warm up")
-    print("memory figures below that of this process itself are not seen")
+    print(f"{machine}; {count:,} records; medians of {arguments.rounds} interleaved rounds after one to warm up")
     print_costs(costs)
-    print_figures(figures)
+    if figures:
+        print_figures(figures)
+    print_requirements(requirements, count)
     return 0

@@ -17,7 +17,7 @@ NOW_MS = 1_767_225_600_000
 
 
 def best_of(rounds: int, work: Callable[[], object]) -> float:
-    """Return the processor seconds of the least disturbed round: other programs of the machine hardly count."""
+    """Return the processor's seconds in the least disturbed round."""
     times = []
     for _ in range(rounds):
         started = time.process_time()
@@ -32,6 +32,15 @@ def scan(path: str, half_life: str, threshold: str) -> int:
 
     decisions = scan_exponential_jsonl(path, now=NOW_MS, half_life_millis=int(half_life), threshold=float(threshold))
     return sum(decision.prune for decision in decisions)
+
+
+def archive(path: str, half_life: str, threshold: str, target: str) -> int:
+    """Archive with the documented function; print how many records went."""
+    from recolva.jsonl import archive_exponential_jsonl  # noqa: PLC0415  each task imports what it measures
+
+    return archive_exponential_jsonl(
+        path, target, now=NOW_MS, half_life_millis=int(half_life), threshold=float(threshold)
+    ).pruned
 
 
 def score() -> dict[str, float]:
@@ -78,19 +87,6 @@ def array(count: str) -> dict[str, float]:
     return {name: best_of(3, task) / len(last) * 1e9 for name, task in tasks.items()}
 
 
-def ticks(count: str) -> dict[str, float]:
-    """Return the microseconds of a store, a recall and an idle tick of an engine with ``count`` living memories."""
-    from memoryhalflife import MemoryEngine  # noqa: PLC0415  each task imports what it measures
-
-    engine = MemoryEngine(default_half_life=1_000_000)
-    keys = [f"key-{number}" for number in range(int(count))]
-    figures = {"store": best_of(1, lambda: [engine.store(key, "x") for key in keys]) / len(keys) * 1e6}
-    sample = random.Random(1).sample(keys, min(20_000, len(keys)))
-    figures["recall"] = best_of(5, lambda: [engine.recall(key) for key in sample]) / len(sample) * 1e6
-    figures["tick(1)"] = best_of(5, lambda: [engine.tick(1) for _ in range(1000)]) / 1000 * 1e6
-    return figures
-
-
 if __name__ == "__main__":
-    tasks: dict[str, Callable[..., object]] = {"scan": scan, "score": score, "array": array, "ticks": ticks}
+    tasks: dict[str, Callable[..., object]] = {"scan": scan, "archive": archive, "score": score, "array": array}
     print(json.dumps(tasks[sys.argv[1]](*sys.argv[2:])))

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 import statistics
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from checkout import ROOT, TOOLS, run, venv_python
+from checkout import PYTHON_ROOT, ROOT, TOOLS, run, venv_python
 
-from bench_suite.sweeps import VENV
+from bench_suite.environments import VENV, importable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -17,6 +19,23 @@ if TYPE_CHECKING:
     from toolbox import Toolbox
 
 Figures = dict[str, float]
+
+GO, PURE, ARRAY, TICKS = (
+    "one score in Go, ns",
+    "one score in pure Python, µs",
+    "score_array, ns each",
+    "MemoryEngine, µs",
+)
+
+
+def measure(box: Toolbox, rounds: int, *, quick: bool) -> dict[str, Figures]:
+    """Take all measurements, round after round, and return the median of each figure."""
+    measurements = {GO: go_scores(box), PURE: python_task("score", RECOLVA_NATIVE="0")}
+    if importable(VENV, "numpy"):
+        measurements[ARRAY] = python_task("array", "1000000" if quick else "10000000")
+    figures = medians(measurements, rounds)
+    figures[TICKS] = ticks(quick=quick)  # medians of its own
+    return figures
 
 
 def go_scores(box: Toolbox) -> Callable[[], Figures]:
@@ -32,18 +51,29 @@ def python_task(*task: str, **settings: str) -> Callable[[], Figures]:
     command: list[str | Path] = [venv_python(VENV), Path(__file__).with_name("ours.py"), *task]
 
     def measure() -> Figures:
-        figures: Figures = json.loads(run(command, environment=settings or None))
+        figures: Figures = json.loads(run(command, environment={**os.environ, **settings}))
         return figures
 
     return measure
+
+
+def ticks(*, quick: bool) -> Figures:
+    """Return what python/benchmarks/engine.py says of the largest engine in memory."""
+    largest, operations, batch = ("10000", "20", "2000") if quick else ("1000000", "100", "20000")
+    with tempfile.TemporaryDirectory() as folder:
+        command: list[str | Path] = [venv_python(VENV), PYTHON_ROOT / "benchmarks" / "engine.py", "--largest", largest]
+        lines = run([*command, "--operations", operations, "--batch", batch, "--directory", folder]).splitlines()
+    end = next(number for number, line in enumerate(lines) if line.startswith("in a file"))
+    count, store, recall, idle, expire, size = (float(figure.replace(",", "")) for figure in lines[end - 1].split())
+    return {"living": count, "store": store, "recall": recall, "tick(1)": idle, "expire": expire, "bytes": size}
 
 
 def medians(measurements: Mapping[str, Callable[[], Figures]], rounds: int) -> dict[str, Figures]:
     """Take the measurements in turn, round after round, and return the median of each figure."""
     taken: dict[str, list[Figures]] = {name: [] for name in measurements}
     for _ in range(rounds):
-        for name, measure in measurements.items():
-            taken[name].append(measure())
+        for name, measure_one in measurements.items():
+            taken[name].append(measure_one())
     return {
         name: {figure: statistics.median(round_[figure] for round_ in rounds_) for figure in rounds_[0]}
         for name, rounds_ in taken.items()

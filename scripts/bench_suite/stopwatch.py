@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import os
+import json
 import statistics
-import subprocess
-import sys
-import time
 from typing import TYPE_CHECKING, NamedTuple
 
-from checkout import CommandError
+from checkout import ROOT, TOOLS, CommandError, run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
+
+    from toolbox import Toolbox
+
+LAUNCHER = TOOLS / "bench" / "launch"
 
 
 class Cost(NamedTuple):
@@ -32,28 +33,26 @@ class Contestant(NamedTuple):
     command: Sequence[str | Path]
     prepare: Callable[[], None] | None = None
     environment: Mapping[str, str] | None = None
+    slow: bool = False
+    """It takes many seconds: it is spared the round that warms up."""
+
+
+def build_launcher(box: Toolbox) -> None:
+    """Build the program that starts and measures every command."""
+    assert box.go is not None  # noqa: S101  main has seen to it
+    run([box.go.go, "build", "-o", LAUNCHER, "./scripts/bench_suite/launch"], environment=box.environment, folder=ROOT)
 
 
 def measure(contestant: Contestant) -> Cost:
     """Run a contestant once."""
     if contestant.prepare:
         contestant.prepare()
-    words = [str(word) for word in contestant.command]
-    started = time.perf_counter()
-    # Without a pipe to read, nothing of this process runs beside the one that is measured.
-    with subprocess.Popen(
-        words, env=contestant.environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
-    ) as process:
-        assert process.stdout is not None
-        printed = process.stdout.read().decode("utf-8", "replace").strip()
-        _, status, usage = os.wait4(process.pid, 0)
-        wall = time.perf_counter() - started
-        process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        msg = f"{contestant.name} failed with status {process.returncode}: {printed}"
+    report = json.loads(run([LAUNCHER, *contestant.command], environment=contestant.environment))
+    printed = report["printed"].strip()
+    if report["status"]:
+        msg = f"{contestant.name} failed with status {report['status']}: {printed[-2000:]}"
         raise CommandError(msg)
-    kibibytes = usage.ru_maxrss / 1024 if sys.platform == "darwin" else usage.ru_maxrss
-    return Cost(wall, usage.ru_utime + usage.ru_stime, kibibytes / 1024, printed)
+    return Cost(report["wall"], report["cpu"], report["memory"], printed)
 
 
 def race(contestants: Sequence[Contestant], rounds: int) -> dict[str, Cost]:
@@ -64,9 +63,10 @@ def race(contestants: Sequence[Contestant], rounds: int) -> dict[str, Cost]:
     costs: dict[str, list[Cost]] = {contestant.name: [] for contestant in contestants}
     for number in range(rounds + 1):
         for contestant in contestants:
-            cost = measure(contestant)
-            if number:
-                costs[contestant.name].append(cost)
+            if number or not contestant.slow:
+                cost = measure(contestant)
+                if number:
+                    costs[contestant.name].append(cost)
     return {name: median(runs) for name, runs in costs.items()}
 
 

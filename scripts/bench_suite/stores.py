@@ -1,8 +1,10 @@
-"""The stores that are swept: made once, kept in .tools/bench."""
+"""The stores that are swept: made once, kept in .tools/bench; and the folder that every run makes and removes."""
 
 from __future__ import annotations
 
 import shutil
+from contextlib import contextmanager
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from checkout import TOOLS, say
@@ -10,9 +12,11 @@ from checkout import TOOLS, say
 import make_example_store
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 FOLDER = TOOLS / "bench"
+WORK = FOLDER / "work"
 
 NOW_MS = make_example_store.NOW_MS
 HALF_LIFE_MS = 50 * make_example_store.DAY_MS  # with the threshold, about half of the records go
@@ -34,9 +38,50 @@ def store(shape: str, count: int) -> Path:
     return path
 
 
+@contextmanager
+def work_folder() -> Iterator[Path]:
+    """Make the folder for what a run writes, and remove it with all that is in it."""
+    shutil.rmtree(WORK, ignore_errors=True)
+    WORK.mkdir(parents=True)
+    try:
+        yield WORK
+    finally:
+        shutil.rmtree(WORK, ignore_errors=True)
+
+
+def clear_work() -> None:
+    """Remove what earlier contestants wrote."""
+    for path in WORK.iterdir():
+        path.unlink()
+
+
 def fresh_copy(path: Path) -> Path:
-    """Put a fresh copy of a store where mutating contestants find it; earlier outputs go."""
-    folder = FOLDER / "work"
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir()
-    return shutil.copyfile(path, folder / "store.jsonl")
+    """Put a fresh copy of a store where mutating contestants find it; what they wrote before goes."""
+    clear_work()
+    return shutil.copyfile(path, WORK / "store.jsonl")
+
+
+def beginning(path: Path, count: int) -> Path:
+    """Write the first records of a store to the work folder."""
+    part = WORK / f"{count}-of-{path.name}"
+    with path.open("rb") as source, part.open("wb") as target:
+        target.writelines(islice(source, count))
+    return part
+
+
+def repeated(path: Path, times: int) -> Path:
+    """Write a store several times over to the work folder."""
+    whole = WORK / f"{times}-times.jsonl"
+    with whole.open("wb") as target:
+        for _ in range(times):
+            with path.open("rb") as source:
+                shutil.copyfileobj(source, target, 1 << 20)
+    return whole
+
+
+def long_line(content_bytes: int) -> Path:
+    """Write a store of one record as long as that to the work folder."""
+    path = WORK / "long-line.jsonl"
+    head, tail = f'{{"id":"long","last_accessed_ms":{NOW_MS},"text":"'.encode(), b'"}'
+    path.write_bytes(head + b"x" * (content_bytes - len(head) - len(tail)) + tail + b"\n")
+    return path
