@@ -17,11 +17,44 @@ INT64 = "must be between -9223372036854775808 and 9223372036854775807, got"
 
 
 class Index:
+    def __init__(self, value=7):
+        self.value = value
+
     def __index__(self):
-        return 7
+        return self.value
 
 
-@pytest.mark.parametrize("value", [7, Index()])
+class OddInteger(int):
+    """Would pass every comparison, and be another number when asked."""
+
+    def __index__(self):
+        return 999
+
+    def __le__(self, other):
+        return True
+
+    __ge__ = __lt__ = __gt__ = __le__
+
+
+class OddString(str):
+    """Equals everything, hashes by identity, and denies being blank."""
+
+    __slots__ = ()
+
+    def __eq__(self, other):
+        return True
+
+    def __hash__(self):
+        return id(self)
+
+    def __bool__(self):
+        return True
+
+    def strip(self, *_):
+        return "x"
+
+
+@pytest.mark.parametrize("value", [7, Index(), OddInteger(7)])
 def test_integers_are_what_has_an_index(value):
     """Whatever has __index__ is an integer, and comes back as an int."""
     result = arguments.integer("now", value)
@@ -36,6 +69,7 @@ def test_integers_are_what_has_an_index(value):
         ("7", "str"),
         (None, "NoneType"),
         (Decimal(7), "Decimal"),
+        (Index("7"), "Index"),
     ],
 )
 def test_what_is_no_integer_is_named(value, kind):
@@ -59,6 +93,7 @@ def test_the_ends_of_int64_are_in(value):
         (-(2**63) - 1, "-9223372036854775809"),
         (2**64, "18446744073709551616"),
         (10**5000, "an integer of 16610 bits"),
+        (OddInteger(2**63), "9223372036854775808"),
     ],
     ids=lambda value: "" if isinstance(value, int) else value,  # 10**5000 has no text
 )
@@ -95,7 +130,12 @@ def test_minus_zero_is_zero(zero):
         (1e300, "1e+300"),
         (-1e-7, "-1e-7"),
         (10**400, "an integer of 1329 bits"),
+        (Index(10**400), "an integer of 1329 bits"),
+        (Fraction(10**400), "Infinity"),
+        (Fraction(-(10**400)), "-Infinity"),
+        (Decimal("1e400"), "Infinity"),
     ],
+    ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_numbers_out_of_range_are_shown(value, shown):
     """NaN and infinities are out of every range."""
@@ -195,3 +235,14 @@ def test_a_wrong_choice_lists_the_right_ones():
     with pytest.raises(InvalidArgument) as caught:
         arguments.choice("action", "drop\x1b[2J", ("archive", "delete"))
     assert str(caught.value) == 'action must be archive or delete, got "drop\\u001b[2J"'
+
+
+def test_no_subclass_of_str_gets_through():
+    """What is checked is the text itself, whatever its class says about it; a plain str comes back."""
+    for check, text in (
+        (lambda value: arguments.choice("model", value, ("a", "b")), "a"),
+        (lambda value: arguments.record_id("id", value), "a"),
+    ):
+        assert type(check(OddString(text))) is str
+        with pytest.raises(InvalidArgument):
+            check(OddString(" "))

@@ -185,6 +185,21 @@ def test_power_law_arrays_are_single_scores(records, now, scale, exponent):
     assert scores.tobytes() == array("d", [model.score(t, now, w) for t, w in records]).tobytes()
 
 
+def test_times_that_grow_meanwhile_are_refused():
+    """An importance whose conversion makes the array of times longer reads nothing beyond its own."""
+    times = array("q", TIMES)
+
+    class Growing:
+        def __float__(self):
+            times.extend(range(100_000))
+            return 0.5
+
+    assert error(times, importance=[0.5, 0.5, 0.5, 0.5, Growing()], **POWER_LAW) == (
+        InvalidArgument,
+        "importance must have as many elements as last_accessed (100005), got 5",
+    )
+
+
 def test_numpy_gives_numpy(np):
     """NumPy in, NumPy float64 of the same shape out."""
     times = np.array(TIMES)

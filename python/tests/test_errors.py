@@ -37,3 +37,10 @@ def test_a_fault_of_a_line_has_its_number():
     """InvalidRecord carries the number of the line, or None."""
     assert errors.InvalidRecord("line 3: id is missing", 3).line == 3
     assert errors.InvalidRecord("id is missing").line is None
+
+
+def test_a_string_is_no_list_of_ids():
+    """PartialPruneError("abc", …) is an error, not three ids."""
+    for arguments in (("abc", []), ([], "abc")):
+        with pytest.raises(errors.InvalidArgumentType, match="must be a list of ids, got str"):
+            errors.PartialPruneError(*arguments)

@@ -47,6 +47,10 @@ class Store(MemoryStore):
         self.calls.append(("delete", memory_ids))
 
 
+class Uniterable:
+    __iter__ = None
+
+
 @pytest.mark.usefixtures("backend")
 def test_documented_memories():
     """The example of the documentation, with both backends."""
@@ -155,6 +159,38 @@ def test_ids_that_occur_twice_are_refused():
     assert store.calls == ["get"]
 
 
+def test_ids_are_compared_as_text():
+    """A subclass of str can't hide that its id occurs twice: a record keeps the plain string."""
+
+    class Unequal(str):
+        __slots__ = ()
+
+        def __eq__(self, other):
+            return False
+
+        def __hash__(self):
+            return id(self)
+
+    store = Store([MemoryRecord(Unequal("old"), 0), MemoryRecord(Unequal("old"), NOW)])
+    with pytest.raises(Refused, match='id "old" occurs twice'):
+        prune_memories(store, **POLICY)
+
+
+@pytest.mark.parametrize("method", ["get_memories", "archive_memories"])
+def test_a_store_with_coroutines_is_refused(method):
+    """An async method would be called and do nothing: the caller must hear of it."""
+    store = Store([OLD])
+
+    async def never(*_):
+        raise AssertionError
+
+    setattr(store, method, never)
+    with pytest.raises(InvalidArgumentType) as caught:
+        prune_memories(store, **POLICY)
+    assert str(caught.value) == f"store must have a method {method} that is not async, got Store"
+    assert store.calls in ([], ["get"])
+
+
 @pytest.mark.parametrize("last_accessed", [978_307_200, 1_750_000_000, 4_102_444_799])
 def test_times_in_seconds_are_refused(last_accessed):
     """Times that are dates from 2001 to 2100 in seconds would all be pruned."""
@@ -228,6 +264,7 @@ def test_arguments_are_checked_before_the_store_is_touched(changes, error, text)
     ("memories", "text"),
     [
         (None, "get_memories() must be an iterable of MemoryRecord, got NoneType"),
+        (Uniterable(), "get_memories() must be an iterable of MemoryRecord, got Uniterable"),
         ([OLD, {"id": "b"}], "get_memories()[1] must be a MemoryRecord, got dict"),
     ],
 )

@@ -39,7 +39,7 @@ class Contestant(NamedTuple):
 
 def build_launcher(box: Toolbox) -> None:
     """Build the program that starts and measures every command."""
-    assert box.go is not None  # noqa: S101  main has seen to it
+    assert box.go is not None
     run([box.go.go, "build", "-o", LAUNCHER, "./scripts/bench_suite/launch"], environment=box.environment, folder=ROOT)
 
 

@@ -6,6 +6,8 @@ backend, and the ranges and the number forms are those of the ``decay-sweep`` pr
 
 from __future__ import annotations
 
+from math import inf
+from operator import index
 from typing import TYPE_CHECKING, Any
 
 from recolva.errors import InvalidArgument, InvalidArgumentType
@@ -23,7 +25,9 @@ __all__ = [
     "number",
     "number_text",
     "quoted",
+    "real",
     "record_id",
+    "string",
 ]
 
 INT64_MIN = -(1 << 63)
@@ -40,20 +44,20 @@ _LONGEST_SHOWN, _CUT = 40, 37
 
 def integer(name: str, value: Any, low: float = INT64_MIN, high: float = INT64_MAX) -> int:
     """Return value as an int in [low, high]; anything with ``__index__`` will do, except bool."""
-    if type(value) is int:
-        if low <= value <= high:
-            return value
-    else:
-        if _is_bool(value) or not hasattr(type(value), "__index__"):
-            raise InvalidArgumentType(f"{name} must be an integer, got {type(value).__name__}")
+    checked = value if type(value) is int else _to_integer(name, value)
+    if low <= checked <= high:
+        return checked
+    raise InvalidArgument(f"{name} must be between {low} and {high}, got {number_text(checked)}")
+
+
+def _to_integer(name: str, value: Any) -> int:
+    """Return value as an int, no subclass of it, so that it compares as ints do."""
+    if not _is_bool(value):
         try:
-            value = int(value.__index__())
-        except TypeError:  # a NumPy array has __index__, but only one of size 1 is an integer
-            text = f"{name} must be an integer, got {type(value).__name__}"
-            raise InvalidArgumentType(text) from None
-        if low <= value <= high:
-            return int(value)
-    raise InvalidArgument(f"{name} must be between {low} and {high}, got {number_text(value)}")
+            return int.__index__(index(value))
+        except TypeError:  # a NumPy array has __index__ too, but only one of size 1 is an integer
+            pass
+    raise InvalidArgumentType(f"{name} must be an integer, got {type(value).__name__}")
 
 
 def number(name: str, value: Any, low: float, high: float) -> float:
@@ -61,9 +65,7 @@ def number(name: str, value: Any, low: float, high: float) -> float:
 
     Anything with ``__float__`` or ``__index__`` will do (NumPy scalars, Decimal, Fraction).
     """
-    if type(value) is float and low <= value <= high:
-        return _without_minus_zero(value)
-    checked = _to_number(name, value)
+    checked = value if type(value) is float else real(name, value)
     if low <= checked <= high:
         return _without_minus_zero(float(checked))
     text = f"{number_text(low)} and {number_text(high)}, got {number_text(checked)}"
@@ -75,18 +77,16 @@ def _without_minus_zero(value: float) -> float:
     return value if value < 0 else abs(value)
 
 
-def _to_number(name: str, value: Any) -> float:
-    """Return value as a float, or as an int so large that no float holds it."""
+def real(name: str, value: Any) -> float:
+    """Return value as a float, in whatever range; as an int if it is one that no float holds."""
     kind = type(value)
-    if not _is_bool(value):
+    if not _is_bool(value) and not getattr(value, "ndim", 0):  # NumPy makes a number of an array of size 1
         try:
-            if hasattr(kind, "__float__"):
-                return float(value)
-            if hasattr(kind, "__index__"):
-                return float(value.__index__())
+            if not hasattr(kind, "__float__"):
+                value = index(value)
+            return float(value)
         except OverflowError:
-            if isinstance(value, int):
-                return value
+            return int.__index__(value) if isinstance(value, int) else inf if value > 0 else -inf
         except (TypeError, ValueError):
             pass
     raise InvalidArgumentType(f"{name} must be a number, got {kind.__name__}")
@@ -96,24 +96,28 @@ def _is_bool(value: Any) -> bool:
     return isinstance(value, bool) or type(value).__name__ in ("bool_", "bool")  # NumPy's too
 
 
+def string(name: str, value: Any) -> str:
+    """Return value as a str, no subclass of it, so that it compares as strings do."""
+    if isinstance(value, str):
+        return str.__str__(value)
+    raise InvalidArgumentType(f"{name} must be a string, got {type(value).__name__}")
+
+
 def choice(name: str, value: Any, choices: Iterable[str]) -> str:
     """Return value if it is one of the given strings."""
-    if not isinstance(value, str):
-        raise InvalidArgumentType(f"{name} must be a string, got {type(value).__name__}")
-    names = list(choices)
-    if value in names:
-        return value
-    raise InvalidArgument(f"{name} must be {' or '.join(names)}, got {quoted(value)}")
+    chosen, names = string(name, value), list(choices)
+    if chosen in names:
+        return chosen
+    raise InvalidArgument(f"{name} must be {' or '.join(names)}, got {quoted(chosen)}")
 
 
 def record_id(name: str, value: Any) -> str:
     """Return value if it can be the id of a record; see `id_fault`."""
-    if not isinstance(value, str):
-        raise InvalidArgumentType(f"{name} must be a string, got {type(value).__name__}")
-    fault = id_fault(value)
+    text = string(name, value)
+    fault = id_fault(text)
     if fault:
         raise InvalidArgument(f"{name} {fault}")
-    return value
+    return text
 
 
 def id_fault(value: str) -> str | None:
@@ -135,7 +139,7 @@ def number_text(value: float) -> str:
         return str(value) if bits <= 1024 else f"an integer of {bits} bits"
     if value != value:  # noqa: PLR0124 - NaN is the one value that differs from itself
         return "NaN"
-    if value in (float("inf"), float("-inf")):
+    if value in (inf, -inf):
         return "Infinity" if value > 0 else "-Infinity"
     if value == 0:
         return "0"

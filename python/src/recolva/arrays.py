@@ -76,11 +76,13 @@ def score_batch(
     weights may be None if the model does not need the importance.
     """
     library = _backend.native_library()
-    if library is None:
-        return _score_pure(model, times, weights, now)
-    scores = array("d", bytes(8 * len(times)))
     # a view keeps its array from being resized, that is moved, by another thread meanwhile
     with memoryview(times), memoryview(weights or times):
+        if weights is not None:
+            _same_length(len(weights), len(times))
+        if library is None:
+            return _score_pure(model, times, weights, now)
+        scores = array("d", bytes(8 * len(times)))
         weights_at = weights.buffer_info()[0] if weights is not None else None
         times_at, scores_at = times.buffer_info()[0], scores.buffer_info()[0]
         library.score_batch(model, len(times), times_at, weights_at, now, scores_at)

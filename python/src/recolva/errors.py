@@ -81,11 +81,17 @@ class PartialPruneError(RecolvaError, RuntimeError):
 
     def __init__(self, done: Iterable[str], failed: Iterable[str]) -> None:
         """Take the ids that are gone and the ids that are still there."""
-        self.done = tuple(done)
-        self.failed = tuple(failed)
+        self.done = _ids("done", done)
+        self.failed = _ids("failed", failed)
         total = len(self.done) + len(self.failed)
         super().__init__(f"pruned {len(self.done)} of {total} memories, {len(self.failed)} failed")
 
     def __reduce__(self) -> tuple[type[PartialPruneError], tuple[tuple[str, ...], tuple[str, ...]]]:
         """Pickle with both lists: errors cross process pools."""
         return type(self), (self.done, self.failed)
+
+
+def _ids(name: str, values: Iterable[str]) -> tuple[str, ...]:
+    if isinstance(values, str):  # else its characters would pass for ids
+        raise InvalidArgumentType(f"{name} must be a list of ids, got {type(values).__name__}")
+    return tuple(values)

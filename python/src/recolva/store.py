@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from array import array
 from dataclasses import dataclass
+from types import CoroutineType
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from recolva._arguments import choice, integer, number, quoted, record_id
@@ -54,7 +55,7 @@ class MemoryRecord:
     importance: float = 1.0
 
     def __post_init__(self) -> None:
-        record_id("id", self.id)
+        object.__setattr__(self, "id", record_id("id", self.id))
         last_accessed = integer("last_accessed_ms", self.last_accessed_ms)
         object.__setattr__(self, "last_accessed_ms", last_accessed)
         object.__setattr__(self, "importance", number("importance", self.importance, 0.0, 1.0))
@@ -153,18 +154,19 @@ def prune_memories(
         exponent=exponent,
     )
     now, threshold = integer("now", now), number("threshold", threshold, 0.0, 1.0)
-    choice("action", action, _ACTIONS)
+    action = choice("action", action, _ACTIONS)
     if time_unit is not None:
         choice("time_unit", time_unit, ("ms",))
-    effect = _method(store, f"{action}_memories")
-    records = _records("get_memories()", _method(store, "get_memories")())
+    effect = f"{action}_memories"
+    _method(store, effect)
+    records = _records("get_memories()", _call(store, "get_memories"))
     _refuse_duplicates(records)
     if time_unit is None:
         _refuse_seconds(records, now)
     decisions = _decide_all(records, built, now, threshold)
     ids = [decision.id for decision in decisions if decision.prune]
     if ids:
-        effect(ids)
+        _call(store, effect, ids)
     return decisions
 
 
@@ -187,10 +189,12 @@ def _decide_all(
 
 def _records(name: str, memories: Any) -> list[MemoryRecord]:
     """Return memories as a list; all of them must be MemoryRecords."""
-    if not hasattr(type(memories), "__iter__"):
+    try:
+        iterator = iter(memories)
+    except TypeError:
         kind = type(memories).__name__
-        raise InvalidArgumentType(f"{name} must be an iterable of MemoryRecord, got {kind}")
-    records = list(memories)
+        raise InvalidArgumentType(f"{name} must be an iterable of MemoryRecord, got {kind}") from None
+    records = list(iterator)
     for i, record in enumerate(records):
         if not isinstance(record, MemoryRecord):
             kind = type(record).__name__
@@ -203,6 +207,15 @@ def _method(store: Any, name: str) -> Any:
     if not callable(method):
         raise InvalidArgumentType(f"store must have a method {name}, got {type(store).__name__}")
     return method
+
+
+def _call(store: Any, name: str, *arguments: Any) -> Any:
+    """Call a method of the store; one that is async has done nothing yet, and never would."""
+    result = _method(store, name)(*arguments)
+    if isinstance(result, CoroutineType):
+        result.close()
+        raise InvalidArgumentType(f"store must have a method {name} that is not async, got {type(store).__name__}")
+    return result
 
 
 def _refuse_duplicates(records: list[MemoryRecord]) -> None:
