@@ -155,9 +155,7 @@ def test_same_notes(program, tmp_path, monkeypatch, name):
     by_python = held_sweep(tmp_path / "py", name, None)
     assert by_go[2] == by_python[2]
     assert len(by_go[2]) == 3
-    empty = tmp_path / "empty"
-    empty.touch()
-    done = recover_by_program(program, str(by_python[0]), str(empty))
+    done = recover_by_program(program, str(by_python[0]))
     assert done.returncode == 0, done.stderr
     said = jsonl.recover(by_go[1], lock_timeout=0)
     assert (said.committed, said.rolled_back, said.moved_bytes) == (1, 0, 42)

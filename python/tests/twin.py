@@ -72,13 +72,9 @@ def run(words: list[str], **options: object) -> subprocess.CompletedProcess[str]
     )
 
 
-def recover_by_program(program: str, path: str, other: str) -> subprocess.CompletedProcess[str]:
-    """Let the program settle what was left at a file: by a sweep that takes it and prunes nothing.
-
-    The file stands as the archive of a store that the sweep has no other use for.
-    """
-    words = [program, "--input", other, "--mode", "archive", "--archive", path, *POLICY, "--threshold", "0"]
-    return run([*words, "--lock-timeout", "0s"])
+def recover_by_program(program: str, path: str) -> subprocess.CompletedProcess[str]:
+    """Let the program settle what was left at a file."""
+    return run([program, "recover", "--input", path, "--lock-timeout", "0s"])
 
 
 def kill_at_random(words: list[str], choose: random.Random, *, longest: float) -> None:
