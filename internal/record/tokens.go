@@ -28,11 +28,16 @@ func stringEnd(line []byte, i int) (end int, escaped bool) {
 			w := binary.LittleEndian.Uint64(line[i:])
 			x := w ^ quotes
 			special := ((x - lanes) | (x + 2*lanes) | (w - spaces)) & highBits
-			if special != 0 {
-				i += bits.TrailingZeros64(special) / 8
-				break
+			if special == 0 {
+				i += 8
+				continue
 			}
-			i += 8
+			lane := bits.TrailingZeros64(special) &^ 7
+			i += lane / 8
+			if byte(w>>(lane&63)) == '"' { // most often
+				return i, escaped
+			}
+			break
 		}
 		switch c := byteAt(line, i); {
 		case c == '"':
