@@ -6,7 +6,6 @@ import os
 import random
 import sqlite3
 import sys
-import threading
 from contextlib import closing
 
 import pytest
@@ -16,9 +15,6 @@ from memoryhalflife._database import APPLICATION_ID
 from memoryhalflife._sqlite import SqliteStore
 from recolva.errors import Refused
 from tests.memoryhalflife.files import assert_refused, contents, filled
-
-FORK = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
-MANY_FORKS = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
 
 
 def test_everything_is_there_after_reopening(path):
@@ -267,71 +263,6 @@ def test_a_full_disk_is_an_oserror(path):
         assert engine.peek("a").content == "old"
         assert engine.peek("b") is None
         assert engine.recall("a").access_count == 1
-
-
-@FORK
-def test_the_file_can_be_used_after_a_fork(path):
-    """Parent and child go on with the same file, and both see what both did."""
-    with MemoryEngine.open(path) as engine:
-        engine.store("a", 1)
-        child = os.fork()
-        if child == 0:
-            good = engine.recall("a").access_count == 1
-            engine.close()
-            os._exit(0 if good else 1)
-        assert os.waitpid(child, 0)[1] == 0
-        assert engine.recall("a").access_count == 2
-
-
-@FORK
-def test_a_batch_is_not_inherited(path):
-    """A child that was forked inside a batch is told so; the batch goes on in the parent."""
-    with MemoryEngine.open(path) as engine:
-        with engine.batch():
-            engine.store("a", 1)
-            child = os.fork()
-            if child == 0:
-                try:
-                    engine.recall("a")
-                except Refused as error:
-                    os._exit(0 if "was in use when this process was forked" in str(error) else 2)
-                os._exit(1)
-            assert os.waitpid(child, 0)[1] == 0
-            engine.store("b", 1)
-        assert len(engine.memories()) == 2
-
-
-@FORK
-@MANY_FORKS
-def test_forks_beside_threads_do_not_hang(path):
-    """A fork waits until no thread is inside an engine, so the child finds no lock held."""
-    engines = [MemoryEngine(), MemoryEngine.open(path, synchronous="OFF")]
-    stop = threading.Event()
-
-    def work(engine):
-        while not stop.is_set():
-            engine.store("a", 1)
-            engine.recall("a")
-
-    threads = [threading.Thread(target=work, args=(engine,)) for engine in engines]
-    for thread in threads:
-        thread.start()
-    try:
-        for _ in range(10):
-            child = os.fork()
-            if child == 0:
-                for engine in engines:
-                    engine.store("b", 1)
-                    engine.tick(0)
-                os._exit(0)
-            assert os.waitpid(child, 0)[1] == 0
-    finally:
-        stop.set()
-        for thread in threads:
-            thread.join()
-    for engine in engines:
-        assert engine.peek("b" if engine is engines[1] else "a") is not None
-        engine.close()
 
 
 def test_dumps_move_between_memory_and_file(path):
