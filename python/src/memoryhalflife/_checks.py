@@ -5,12 +5,11 @@ The limits stand here and nowhere else; both engines, the dumps and the REPL sha
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
 from typing import Any, NamedTuple
 
 from memoryhalflife.values import checked_text
-from recolva._arguments import integer, number, number_text, quoted
+from recolva._arguments import choice, integer, number, number_text, quoted, real, string
 from recolva.errors import InvalidArgument, InvalidArgumentType
 
 __all__ = [
@@ -20,11 +19,13 @@ __all__ = [
     "MAX_HALF_LIFE",
     "MAX_TICK",
     "Settings",
+    "checked_callback",
     "checked_half_life",
     "checked_key",
     "checked_settings",
     "checked_tags",
     "checked_threshold",
+    "choice",
     "integer",
     "number",
     "number_text",
@@ -59,20 +60,23 @@ def checked_settings(default_half_life: Any, default_threshold: Any, grace_ticks
 
 def checked_key(value: Any, name: str = "key") -> str:
     """Return a key: any non-empty string that UTF-8 can hold."""
-    if type(value) is not str and not isinstance(value, str):
-        raise InvalidArgumentType(f"{name} must be a string, got {type(value).__name__}")
-    if not value:
+    key = value if type(value) is str else string(name, value)
+    if not key:
         raise InvalidArgument(f"{name} must not be empty")
-    return checked_text(value, name)
+    return checked_text(key, name)
 
 
 def checked_tags(value: Any) -> tuple[str, ...]:
     """Return tags as a tuple of different strings, in the order given (a set in sorted order)."""
-    if value == ():
+    if type(value) is tuple and not value:
         return ()
-    if isinstance(value, (str, bytes, dict)) or not isinstance(value, Iterable):
-        raise InvalidArgumentType(f"tags must be a list of strings, got {type(value).__name__}")
-    tags = dict.fromkeys(checked_key(tag, "a tag") for tag in value)
+    try:
+        if isinstance(value, (str, bytes, dict)):
+            raise TypeError
+        iterator = iter(value)
+    except TypeError:
+        raise InvalidArgumentType(f"tags must be a list of strings, got {type(value).__name__}") from None
+    tags = dict.fromkeys(checked_key(tag, "a tag") for tag in iterator)
     return tuple(sorted(tags)) if isinstance(value, AbstractSet) else tuple(tags)
 
 
@@ -83,7 +87,13 @@ def checked_half_life(value: Any, name: str = "half_life") -> int:
 
 def checked_threshold(value: Any, name: str = "threshold") -> float:
     """Return a threshold, a double between 0 and 1, both excluded."""
-    threshold = value if type(value) is float else number(name, value, float("-inf"), float("inf"))
+    threshold = value if type(value) is float else real(name, value)
     if 0.0 < threshold < 1.0:
         return threshold
     raise InvalidArgument(f"{name} must be greater than 0 and less than 1, got {number_text(threshold)}")
+
+
+def checked_callback(value: Any) -> None:
+    """Refuse what can't be called."""
+    if value is not None and not callable(value):
+        raise InvalidArgumentType(f"on_expire must be callable, got {type(value).__name__}")

@@ -13,12 +13,25 @@ import stat
 import time
 from contextlib import closing
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, Callable, NamedTuple
 
-from memoryhalflife._checks import number, number_text
-from recolva.errors import InvalidArgument, Refused
+from memoryhalflife._checks import MAX_TICK, Settings, checked_settings, choice, integer, number, number_text
+from memoryhalflife._runtime import Clock
+from recolva.errors import InvalidArgument, InvalidArgumentType, Refused
 
-__all__ = ["APPLICATION_ID", "LAYOUT", "SYNCHRONOUS", "Access", "checked_access", "connect", "failure", "open_database"]
+__all__ = [
+    "APPLICATION_ID",
+    "LAYOUT",
+    "SYNCHRONOUS",
+    "Access",
+    "checked_access",
+    "connect",
+    "damaged",
+    "failure",
+    "open_database",
+    "read_clock",
+    "read_settings",
+]
 
 APPLICATION_ID = 0x4D48_4C31  # "MHL1"
 
@@ -54,6 +67,9 @@ _SCHEMA = (
     )""",
     "CREATE INDEX memory_due ON memory (due_at)",
 )
+
+
+Execute = Callable[..., sqlite3.Cursor]
 
 
 class Access(NamedTuple):
@@ -177,21 +193,54 @@ def _check(access: Access) -> None:
     it, unless the connection may only read; but such a one leaves an empty log behind. So it depends
     on whether there is a log with something in it, as a crash leaves behind.
     """
+    logged = _has(access, "-wal")
     try:
-        with closing(_connection(access, "ro" if _has(access, "-wal") else "rw")) as connection:
+        with closing(_connection(access, "ro" if logged else "rw")) as connection:
             _refuse_layout(access, _pragma(connection, "user_version"))
             fault = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+            if fault == "ok" and not logged and Path(access.path).stat().st_size % _pragma(connection, "page_size"):
+                fault = "its last page is cut short"  # SQLite reads zeros there
+            if fault == "ok" and _schema(connection) != sorted(map(_words, _SCHEMA)):
+                fault = "its tables are not those of this program"
             if fault == "ok":
-                connection.execute("SELECT now, grace_ticks FROM engine WHERE id = 1").fetchone()[0]
-                connection.execute("SELECT key, due_at, expired_at FROM memory LIMIT 1").fetchone()
+                read_settings(access, connection.execute)
+                read_clock(access, connection.execute)
     except sqlite3.OperationalError as error:
-        if _is_busy(error) or "open" in str(error):
+        if is_busy(error) or str(error).startswith("unable to open"):
             raise failure(access, error) from error
         raise Refused(f"{access.path} is damaged: {error}") from error
-    except (sqlite3.DatabaseError, TypeError) as error:
+    except sqlite3.DatabaseError as error:
         raise Refused(f"{access.path} is damaged: {error}") from error
     if fault != "ok":
         raise Refused(f"{access.path} is damaged: {fault}")
+
+
+def read_settings(access: Access, execute: Execute) -> Settings:
+    """Return the settings in the file."""
+    row = execute("SELECT default_half_life, default_threshold, grace_ticks FROM engine").fetchone()
+    try:
+        return checked_settings(*row)
+    except (ValueError, TypeError) as error:
+        raise damaged(access, "the settings", error) from None
+
+
+def read_clock(access: Access, execute: Execute) -> Clock:
+    """Return the clock in the file."""
+    row = execute("SELECT now, expired, forgotten FROM engine").fetchone()
+    try:
+        return Clock(*(integer(name, value, 0, MAX_TICK) for name, value in zip(Clock._fields, row)))
+    except (ValueError, TypeError) as error:
+        raise damaged(access, "the clock", error) from None
+
+
+def _schema(connection: sqlite3.Connection) -> list[str]:
+    """Return the statements that made the tables of a file, whatever bytes it has in their place."""
+    rows = connection.execute("SELECT CAST(sql AS BLOB) FROM sqlite_master WHERE sql IS NOT NULL")
+    return sorted(_words(sql.decode(errors="replace")) for (sql,) in rows)
+
+
+def _words(text: str) -> str:
+    return " ".join(text.split())
 
 
 def _set_journal(connection: sqlite3.Connection, access: Access) -> None:
@@ -202,7 +251,7 @@ def _set_journal(connection: sqlite3.Connection, access: Access) -> None:
             journal = connection.execute("PRAGMA journal_mode = WAL").fetchone()[0]
             break
         except sqlite3.OperationalError as error:
-            if not _is_busy(error) or time.monotonic() >= deadline:
+            if not is_busy(error) or time.monotonic() >= deadline:
                 raise failure(access, error) from error
             time.sleep(0.005)
     if journal != "wal":
@@ -226,15 +275,25 @@ def _connection(access: Access, mode: str) -> sqlite3.Connection:
 
 def failure(access: Access, error: sqlite3.Error) -> Exception:
     """Return what the caller of an engine sees of a failure of SQLite."""
-    if _is_busy(error):
+    if str(error).startswith("Could not decode"):  # the text quotes what it could not decode
+        return Refused(f"{access.path} is damaged: a text in it is not UTF-8")
+    if is_busy(error):
         return Refused(f"{access.path} is busy: other processes used it for {number_text(access.timeout)} s")
+    if isinstance(error, sqlite3.DataError):
+        return InvalidArgument(f"content must fit into {access.path}: {error}")
     if isinstance(error, sqlite3.DatabaseError) and not isinstance(error, sqlite3.OperationalError):
         return Refused(f"{access.path} is damaged: {error}")
     return OSError(f"{access.path}: {error}")
 
 
-def _is_busy(error: sqlite3.Error) -> bool:
-    return "locked" in str(error) or "busy" in str(error)
+def damaged(access: Access, what: str, fault: object) -> Refused:
+    """Return the error for something in a file that was never written like that; SQLite did not notice."""
+    return Refused(f"{access.path} is damaged: {what} can't be read ({fault!s:.80})")
+
+
+def is_busy(error: sqlite3.Error) -> bool:
+    """Say whether other processes are in the way (or were, while they made or recovered the log)."""
+    return str(error).endswith(("is locked", "locking protocol"))
 
 
 def _pragma(connection: sqlite3.Connection, name: str) -> int:
@@ -242,11 +301,13 @@ def _pragma(connection: sqlite3.Connection, name: str) -> int:
     return value
 
 
-def checked_access(path: str | os.PathLike[str], synchronous: object, timeout: object) -> Access:
+def checked_access(path: Any, synchronous: Any, timeout: Any) -> Access:
     """Return the arguments of an engine's file, checked."""
-    path = os.fsdecode(path)
-    if path in ("", ":memory:"):
+    try:
+        path = os.fsdecode(path)
+    except TypeError:
+        raise InvalidArgumentType(f"path must be a path, got {type(path).__name__}") from None
+    if path in ("", ":memory:") or "\0" in path:
         raise InvalidArgument(f"path must name a file, got {path!r} (MemoryEngine() is kept in memory)")
-    if synchronous not in SYNCHRONOUS:
-        raise InvalidArgument(f"synchronous must be FULL, NORMAL or OFF, got {synchronous!r}")
-    return Access(str(Path(path).resolve()), str(synchronous), number("timeout", timeout, 0.0, 86400.0))
+    synchronous = choice("synchronous", synchronous, SYNCHRONOUS)
+    return Access(str(Path(path).resolve()), synchronous, number("timeout", timeout, 0.0, 86400.0))

@@ -9,6 +9,7 @@ child must not inherit; after it, both processes go on.
 from __future__ import annotations
 
 import os
+import time
 from threading import Lock, RLock
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from weakref import WeakSet
@@ -35,6 +36,7 @@ class Guard(Generic[V]):
         self.depth = 0  # of nested transactions; only the outermost is one
         self.closed = False
         self.broken = False  # something failed inside the transaction: it can't be kept
+        self.abandoned = False  # by a thread that is not in this forked process
         self.read = _Section(self, write=False)
         self.write = _Section(self, write=True)
         with _guards_lock:
@@ -44,6 +46,8 @@ class Guard(Generic[V]):
         """Take the lock and begin, or join what has begun."""
         self.lock.acquire()
         try:
+            if self.abandoned:
+                raise Refused("the engine was in use by another thread when this process was forked")
             if self.closed:
                 raise InvalidArgument("the engine is closed")
             if self.broken:
@@ -71,6 +75,13 @@ class Guard(Generic[V]):
                 raise Refused("the batch failed and was rolled back")
         finally:
             self.lock.release()
+
+    def abandon(self) -> None:
+        """Refuse to go on with what a thread was doing that this forked process does not have."""
+        self.lock = RLock()
+        self.depth = 0
+        self.abandoned = self.closed = True
+        self.store.after_fork_in_child()
 
     def close(self) -> None:
         """Close the store, once; not possible inside a batch."""
@@ -107,24 +118,43 @@ class _Section:
                 raise translated from error
 
 
+_PATIENCE_S = 10.0  # a thread inside a batch may itself wait for the one that forks
+
 _guards: WeakSet[Guard[Any]] = WeakSet()
-_guards_lock = Lock()
+_guards_lock = Lock()  # nobody waits for anything else while holding it
 _held: list[Guard[Any]] = []
 
 
 def _before_fork() -> None:
-    """Wait until no other thread is inside a store; what it holds would stay held in the child."""
-    _guards_lock.acquire()
-    for guard in sorted(_guards, key=id):  # two forking threads take the locks in one order
-        guard.lock.acquire()
-        _held.append(guard)
+    """Return when no other thread is inside a store, or none that gets on; keep the others out.
+
+    All locks are taken at once or none, and only one is waited for while holding no other: a thread
+    that is inside a store may fork too, or make an engine.
+    """
+    deadline = time.monotonic() + _PATIENCE_S
+    missing: set[Guard[Any]] = set()
+    while True:
+        waited = missing.pop() if missing else None
+        if waited and not waited.lock.acquire(timeout=max(0.0, deadline - time.monotonic())):
+            waited = None
+        _guards_lock.acquire()
+        _held[:] = [guard for guard in _guards if guard.lock.acquire(blocking=False)]
+        if waited:
+            waited.lock.release()  # it is among those held
+        missing = set(_guards).difference(_held)
+        if not missing or time.monotonic() > deadline:
+            break
+        _after_fork()
+    for guard in _held:
         if not guard.closed:
             guard.store.before_fork()
 
 
 def _after_fork_in_child() -> None:
-    for guard in _held:
-        if not guard.closed:
+    for guard in _guards:
+        if guard not in _held:
+            guard.abandon()
+        elif not guard.closed:
             guard.store.after_fork_in_child()
     _after_fork()
 

@@ -25,11 +25,13 @@ __all__ = [
     "shown_content",
     "shown_key",
     "shown_memory",
+    "shown_text",
     "split_key",
     "split_options",
 ]
 
 _BAR_LENGTH = 20
+_LONGEST_TEXT = 400
 _json_string = json.JSONDecoder(strict=False).raw_decode
 
 
@@ -85,36 +87,60 @@ def split_options(text: str, known: Mapping[str, str | None]) -> Options:
     values: dict[str, str] = {}
     text = text.strip()
     while text.startswith("--"):
-        word, _, rest = text.partition(" ")
+        word, rest = _first_word(text)
         if word == "--":
-            return Options(values, rest.strip())
+            return Options(values, rest)
         name, equals, value = word.partition("=")
         if name not in known:
             raise UsageError(f"unknown option {name} (known: {', '.join(known)}; put -- before text that starts so)")
         if known[name] is not None and not equals:
-            value, _, rest = rest.strip().partition(" ")
+            value, rest = _first_word(rest)
         if known[name] is not None and not value:
             raise UsageError(f"{name} needs a value: {name} {known[name]}")
-        values[name], text = value, rest.strip()
+        _note(values, name, value, known)
+        text = rest
     while text:
         head, found = _last_option(text, known)
         if found is None:
             break
-        values.setdefault(*found)
+        _note(values, *found, known)
         text = head
     return Options(values, text)
 
 
+def _note(values: dict[str, str], name: str, value: str, known: Mapping[str, str | None]) -> None:
+    """Keep an option; nothing that was said is ignored."""
+    if known[name] is None and value:
+        raise UsageError(f"{name} takes no value, got {name}={value}")
+    if name in values:
+        raise UsageError(f"{name} is given twice")
+    values[name] = value
+
+
 def _last_option(text: str, known: Mapping[str, str | None]) -> tuple[str, tuple[str, str] | None]:
     """Return a text without the option at its end, and that option."""
-    head, _, last = text.rpartition(" ")
+    head, last = _last_word(text)
     name, equals, value = last.partition("=")
     if name in known and (equals or known[name] is None):
-        return head.rstrip(), (name, value)
-    before, _, name = head.rstrip().rpartition(" ")
+        return head, (name, value)
+    if name in known:
+        raise UsageError(f"{name} needs a value: {name} {known[name]}")
+    before, name = _last_word(head)
     if known.get(name) is not None:
-        return before.rstrip(), (name, last)
+        return before, (name, last)
     return text, None
+
+
+def _first_word(text: str) -> tuple[str, str]:
+    """Return the first word of a text, and the rest."""
+    word, rest = ([*text.split(None, 1), "", ""])[:2]
+    return word, rest.strip()
+
+
+def _last_word(text: str) -> tuple[str, str]:
+    """Return a text without its last word, and that word."""
+    words = text.rsplit(None, 1)
+    return ("", text.strip()) if len(words) < 2 else (words[0].rstrip(), words[1])
 
 
 def shown_key(key: str) -> str:
@@ -127,6 +153,13 @@ def shown_key(key: str) -> str:
 def shown_content(content: JSON) -> str:
     """Return content for a reader: a text as Python shows it, else JSON."""
     return repr(content) if isinstance(content, str) else _printable(json.dumps(content, ensure_ascii=False))
+
+
+def shown_text(text: str) -> str:
+    """Return an error text for a terminal: printable, and cut if what it quotes is long."""
+    if len(text) > _LONGEST_TEXT:
+        text = text[:_LONGEST_TEXT] + "..."
+    return _printable(text)
 
 
 def _printable(text: str) -> str:

@@ -11,11 +11,21 @@ from memoryhalflife import values
 from memoryhalflife._checks import (
     DEFAULT_HALF_LIFE,
     DEFAULT_THRESHOLD,
+    MAX_HALF_LIFE,
     Settings,
     checked_settings,
     number_text,
 )
-from memoryhalflife._database import Access, checked_access, connect, failure, open_database
+from memoryhalflife._database import (
+    Access,
+    checked_access,
+    connect,
+    damaged,
+    failure,
+    open_database,
+    read_clock,
+    read_settings,
+)
 from memoryhalflife._runtime import Clock, Expired
 from memoryhalflife.memory import Memory, trusted
 from recolva.errors import InvalidArgument, Refused
@@ -30,9 +40,7 @@ _GET = f"SELECT {_COLUMNS} FROM memory WHERE key = ?"
 _ENTRIES = f"SELECT {_COLUMNS}, key FROM memory"
 _PUT = f"INSERT OR REPLACE INTO memory ({_COLUMNS}, due_at, key) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _REFRESH = "UPDATE memory SET last_accessed_at = ?, access_count = ?, due_at = ?, expired_at = NULL WHERE key = ?"
-_CLOCK = "SELECT now, expired, forgotten FROM engine"
 _SET_CLOCK = "UPDATE engine SET now = ?, expired = ?, forgotten = ?"
-_SETTINGS = "SELECT default_half_life, default_threshold, grace_ticks FROM engine"
 
 # An expired memory starts its grace; due_at moves in one statement, before what is due is deleted.
 _DUE = "SELECT key, due_at FROM memory WHERE due_at <= ? AND expired_at IS NULL"
@@ -65,20 +73,23 @@ class SqliteStore:
         standard = (DEFAULT_HALF_LIFE, DEFAULT_THRESHOLD, 0)
         defaults = checked_settings(*(s if w is None else w for w, s in zip(wanted, standard)))
         connection = open_database(access, defaults)
-        settings = Settings(*connection.execute(_SETTINGS).fetchone())
-        for name, asked, value, kept in zip(Settings._fields, wanted, defaults, settings):
-            if asked is not None and value != kept:
-                connection.close()
-                raise InvalidArgument(
-                    f"{name} must be {number_text(kept)} as in {access.path}, got {number_text(value)}"
-                )
+        try:
+            settings = read_settings(access, connection.execute)
+            for name, asked, value, kept in zip(Settings._fields, wanted, defaults, settings):
+                if asked is not None and value != kept:
+                    raise InvalidArgument(
+                        f"{name} must be {number_text(kept)} as in {access.path}, got {number_text(value)}"
+                    )
+        except BaseException:
+            connection.close()
+            raise
         return cls(access, connection), settings
 
     @property
     def clock(self) -> Clock:
         """The clock as this transaction sees it."""
         if self._clock is None:
-            self._clock = Clock(*self._execute(_CLOCK).fetchone())
+            self._clock = read_clock(self._access, self._execute)
         return self._clock
 
     @clock.setter
@@ -112,7 +123,7 @@ class SqliteStore:
     def get(self, key: str) -> tuple[Memory, int | None] | None:
         """Return the memory under key and when it expired."""
         row = self._execute(_GET, (key,)).fetchone()
-        return None if row is None else (_memory(key, row), row[7])
+        return None if row is None else self._entry(key, row)
 
     def put(self, key: str, value: Memory, due: int, expired_at: int | None = None) -> None:
         """Keep a memory under key."""
@@ -128,7 +139,10 @@ class SqliteStore:
             due,
             key,
         )
-        self._execute(_PUT, row)
+        try:
+            self._execute(_PUT, row)
+        except OverflowError as error:  # 2 GiB, beyond what sqlite3 hands on
+            raise InvalidArgument(f"content must fit into {self._access.path}: {error}") from None
 
     def refresh(self, key: str, value: Memory, due: int) -> None:
         """Note that the memory under key was accessed."""
@@ -141,6 +155,9 @@ class SqliteStore:
     def expire(self, until: int, grace: int) -> list[Expired]:
         """Let all that is due up to tick until expire."""
         expired = [Expired(key, due) for key, due in self._execute(_DUE, (until,))]
+        for event in expired:
+            if type(event.key) is not str:
+                raise damaged(self._access, "a key", event.key)
         if expired and grace:
             self._execute(_REST, (grace, until))
         self._execute(_GONE, (until,))
@@ -150,7 +167,7 @@ class SqliteStore:
     def entries(self) -> Iterator[tuple[Memory, int | None]]:
         """Yield all memories and when they expired."""
         for row in self._execute(_ENTRIES):
-            yield _memory(row[8], row), row[7]
+            yield self._entry(row[8], row)
 
     def before_fork(self) -> None:
         """Close the connection: a child of this process must not inherit an open one.
@@ -176,6 +193,13 @@ class SqliteStore:
         if connection is not None and self._pid == os.getpid():
             connection.close()
 
+    def _entry(self, key: str, row: tuple[Any, ...]) -> tuple[Memory, int | None]:
+        """Return a memory and when it expired; SQLite's checks don't notice every damage to them."""
+        try:
+            return _memory(key, row), row[7]
+        except (ValueError, TypeError) as error:
+            raise damaged(self._access, "a memory", error) from error
+
     def _refuse(self, *_: object) -> NoReturn:
         raise Refused(f"{self._access.path} was in use when this process was forked: open it in a new process")
 
@@ -194,7 +218,18 @@ def _by_tick(event: Expired) -> tuple[int, str]:
 
 
 def _memory(key: str, row: tuple[Any, ...]) -> Memory:
-    content, half_life, created_at, last_accessed_at, access_count, tags, threshold, _ = row[:8]
+    """Return the memory of a row; ValueError or TypeError if the row can't be one that was written."""
+    content, half_life, created_at, last_accessed_at, access_count, tags, threshold, expired_at = row[:8]
+    if not (
+        0 <= created_at <= last_accessed_at
+        and 1 <= half_life <= MAX_HALF_LIFE
+        and 0.0 < threshold < 1.0
+        and access_count >= 0
+        and type(key) is str
+        and {type(created_at), type(last_accessed_at), type(access_count)} == {int}
+        and (expired_at is None or type(expired_at) is int)
+    ):
+        raise ValueError(f"key {key!r:.40}")
     return trusted(
         key,
         values.loads(content),

@@ -5,10 +5,11 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memoryhalflife._commands import COMMANDS, STORE_OPTIONS, Session
-from memoryhalflife._lines import shown_key
+from memoryhalflife._lines import shown_key, shown_text
 from memoryhalflife.engine import MemoryEngine
 from recolva.errors import InvalidArgument, RecolvaError
 
@@ -31,24 +32,36 @@ exit status: 0 done; 1 a line was wrong (commands from a pipe), or the file can'
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the program and return its exit status."""
-    for stream in (sys.stdin, sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):  # bytes that are no text must not end the session
-            stream.reconfigure(errors="surrogateescape" if stream is sys.stdin else "backslashreplace")
+    _prepare_streams()
     options = _parser().parse_args(arguments)
     try:
         engine = _engine(options)
     except (RecolvaError, OSError) as error:
-        print(f"memory-half-life: error: {error}", file=sys.stderr)
+        print(f"memory-half-life: error: {shown_text(str(error))}", file=sys.stderr)
         return 2 if isinstance(error, InvalidArgument) else 1
     try:
         with engine:
             return _serve(engine)
-    except BrokenPipeError:
-        # the reader of our output has left: nothing more can be said, not even at exit
+    except OSError as error:
+        # our output can't be written: nothing more can be said there, not even at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        if isinstance(error, BrokenPipeError):  # its reader has left
+            return 0
+        _complain(f"can't write: {error}", colour=False)
+        return 1
     except KeyboardInterrupt:
         return 130
+
+
+def _prepare_streams() -> None:
+    """Let bytes that are no text not end the session, and take a closed stream for an empty one."""
+    for name, errors in (("stdin", "surrogateescape"), ("stdout", "backslashreplace"), ("stderr", "backslashreplace")):
+        stream = getattr(sys, name)
+        if stream is None:
+            nothing = Path(os.devnull).open("r" if name == "stdin" else "w", encoding="utf-8")  # noqa: SIM115 - for good
+            setattr(sys, name, nothing)
+        elif hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors=errors)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -93,28 +106,32 @@ def _serve(engine: MemoryEngine) -> int:
     wrong = False
     for number, line in enumerate(lines, start=1):
         try:
-            answer = session.run(line)
-        except (ValueError, RuntimeError, OSError) as error:
-            if isinstance(error, BrokenPipeError):
-                raise
-            wrong = True
-            sys.stdout.flush()
-            _complain(str(error) if interactive else f"line {number}: {error}", colour=colour)
-            continue
+            answer = _answer(session, line)
+            if answer is None:
+                break
+            if isinstance(answer, Exception):
+                wrong = True
+                sys.stdout.flush()
+                _complain(str(answer) if interactive else f"line {number}: {answer}", colour=colour)
+            elif answer:
+                print(answer, flush=not interactive)
         except KeyboardInterrupt:
             if not interactive:
                 raise
             print("interrupted")
-            continue
-        if answer is None:
-            break
-        if answer:
-            print(answer, flush=not interactive)
     return 1 if wrong and not interactive else 0
 
 
+def _answer(session: Session, line: str) -> str | Exception | None:
+    """Return the text to show for a line, what is wrong with it, or None to leave."""
+    try:
+        return session.run(line)
+    except (ValueError, RuntimeError, OSError) as error:
+        return error
+
+
 def _complain(text: str, *, colour: bool) -> None:
-    text = text.encode("utf-8", "backslashreplace").decode()
+    text = shown_text(text)
     print(f"{_RED}error:{_PLAIN} {text}" if colour else f"error: {text}", file=sys.stderr, flush=True)
 
 
@@ -130,7 +147,11 @@ def _typed_lines(session: Session) -> Iterator[str]:
     """Yield what is typed, after a prompt, until Ctrl-D; Ctrl-C drops the line."""
     readline = _line_editing(session)
     while True:
-        prompt = f"[tick {session.engine.now}] > "
+        try:
+            prompt = f"[tick {session.engine.now}] > "
+        except (RuntimeError, OSError) as error:
+            _complain(str(error), colour=session.colour)
+            prompt = "[tick ?] > "
         if session.colour:
             # readline must not count what takes no room
             start, end = ("\001", "\002") if readline else ("", "")

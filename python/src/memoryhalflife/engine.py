@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 from contextlib import contextmanager
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Callable
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, Callable, NoReturn
 
 from memoryhalflife import state as _state
 from memoryhalflife._checks import (
@@ -13,6 +13,7 @@ from memoryhalflife._checks import (
     DEFAULT_THRESHOLD,
     MAX_TICK,
     Settings,
+    checked_callback,
     checked_half_life,
     checked_key,
     checked_settings,
@@ -69,6 +70,7 @@ class MemoryEngine:
     ) -> None:
         """Make an empty engine in memory, at tick 0."""
         settings = checked_settings(default_half_life, default_threshold, grace_ticks)
+        checked_callback(on_expire)
         self._start(ExpiringStore(), settings, on_expire)
 
     @classmethod
@@ -97,6 +99,7 @@ class MemoryEngine:
         """
         from memoryhalflife._sqlite import SqliteStore
 
+        checked_callback(on_expire)
         wanted = (default_half_life, default_threshold, grace_ticks)
         store, settings = SqliteStore.open(path, wanted, synchronous=synchronous, timeout=timeout)
         engine = cls.__new__(cls)
@@ -298,21 +301,27 @@ class MemoryEngine:
     ) -> MemoryEngine:
         """Make an engine from what `to_dict` returned, or from a dump of memory-half-life 0.1.
 
-        With ``path`` it is kept in that file, which must be new; else in memory.
+        With ``path`` it is kept in that file, which must be new, or an engine in which nothing has
+        happened yet; else in memory.
         """
+        checked_callback(on_expire)
         loaded = _state.from_dict(state)
         if path is None:
             engine = cls.__new__(cls)
             cls._start(engine, ExpiringStore(), loaded.settings, on_expire)
         else:
-            if Path(path).exists():
-                raise InvalidArgument(f"path must be a new file, and {os.fspath(path)} exists")
             engine = cls.open(path, **loaded.settings._asdict(), on_expire=on_expire)
-        cls._load(engine, loaded)
+        try:
+            cls._load(engine, loaded)
+        except BaseException:
+            engine.close()
+            raise
         return engine
 
     def _load(self, loaded: _state.Loaded) -> None:
         with self._write:
+            if self._store.clock != Clock() or next(self._store.entries(), None) is not None:
+                raise InvalidArgument(f"path must be a new file, and {self._path} has memories of its own")
             self._store.clock = loaded.clock
             for memory, due, expired_at in loaded.entries:
                 self._store.put(memory.key, memory, due, expired_at)
@@ -351,6 +360,10 @@ class MemoryEngine:
         """Close the engine."""
         self.close()
 
+    def __reduce__(self) -> NoReturn:
+        """Refuse to be copied or pickled: two engines on one store would spoil each other."""
+        raise TypeError("an engine can't be copied or pickled: use to_dict() and from_dict(), or open() its file")
+
     def __repr__(self) -> str:
         """Show the settings, and the file if there is one."""
         file = "" if self._path is None else f" in {str(self._path)!r}"
@@ -364,9 +377,8 @@ class MemoryEngine:
         return memory
 
     def _living(self) -> list[Memory]:
-        living = [memory for memory, expired_at in self._store.entries() if expired_at is None]
-        living.sort(key=_key)
-        return living
+        living = (memory for memory, expired_at in self._store.entries() if expired_at is None)
+        return sorted(living, key=attrgetter("key"))
 
     def _report(self, expired: list[Expired]) -> None:
         """Call on_expire for each; raise the first exception when all have been told."""
@@ -380,10 +392,6 @@ class MemoryEngine:
                 first = first or error
         if first is not None:
             raise first
-
-
-def _key(memory: Memory) -> str:
-    return memory.key
 
 
 def _handed_out(memory: Memory) -> Memory:

@@ -15,6 +15,7 @@ from memoryhalflife._checks import (
     checked_tags,
     checked_threshold,
     integer,
+    number,
 )
 from memoryhalflife._ttl import half_life_ratio, time_to_live
 from memoryhalflife.values import JSON, copied
@@ -70,7 +71,7 @@ class Memory:
         _set(self, "content", copied(content))
         _set(self, "half_life", _any_half_life(half_life))
         _set(self, "created_at", integer("created_at", created_at, 0, MAX_TICK))
-        _set(self, "last_accessed_at", integer("last_accessed_at", last_accessed_at, created_at, MAX_TICK))
+        _set(self, "last_accessed_at", integer("last_accessed_at", last_accessed_at, self.created_at, MAX_TICK))
         _set(self, "access_count", integer("access_count", access_count, 0, MAX_TICK))
         _set(self, "tags", checked_tags(tags))
         _set(self, "threshold", checked_threshold(threshold))
@@ -92,8 +93,8 @@ class Memory:
         return time_to_live(self.half_life, self.threshold)
 
     def is_fading(self, now: int, threshold: float = 0.5) -> bool:
-        """Say whether its confidence is below threshold; at the threshold it is not."""
-        return self.confidence(now) < threshold
+        """Say whether its confidence is below threshold, from 0 to 1; at the threshold it is not."""
+        return self.confidence(now) < number("threshold", threshold, 0.0, 1.0)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle and copy by the constructor: a frozen class with slots has no other way."""

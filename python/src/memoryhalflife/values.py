@@ -96,7 +96,7 @@ def _checked_leaf(value: Any, name: str) -> JSON:
     if isinstance(value, str):
         return checked_text(value, name)
     if isinstance(value, int):
-        if value.bit_length() > MAX_INTEGER_BITS:
+        if int.bit_length(value) > MAX_INTEGER_BITS:
             raise InvalidArgumentType(f"{name} must have integers of at most {MAX_INTEGER_BITS} bits")
         return int.__int__(value)
     if isinstance(value, float):

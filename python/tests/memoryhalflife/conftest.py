@@ -1,4 +1,4 @@
-"""Every test that asks for `new_engine` runs twice: in memory and in a file."""
+"""A path for a file, and engines: a test that asks for `new_engine` runs twice, in memory and in a file."""
 
 from __future__ import annotations
 
@@ -7,6 +7,12 @@ import itertools
 import pytest
 
 from memoryhalflife import MemoryEngine
+
+
+@pytest.fixture
+def path(tmp_path):
+    """Return the path of a file that does not exist yet, alone in its directory."""
+    return tmp_path / "agent.db"
 
 
 @pytest.fixture(params=["memory", "file"])

@@ -6,6 +6,7 @@ import io
 import os
 import re
 import select
+import shutil
 import signal
 import subprocess
 import sys
@@ -111,6 +112,18 @@ def test_the_documented_pipe():
         ("entropy now", "entropy takes nothing after it, got now"),
         ("remember x", "unknown command remember (type 'help' for the commands)"),
         ("help me", "unknown command me (type 'help' for the commands)"),
+        ("store k v --tags", "--tags needs a value: --tags a,b"),
+        ("store k --json=5 6", "--json takes no value, got --json=5"),
+        ("store k --half-life 5 v --half-life=6", "--half-life is given twice"),
+        (
+            "store k --\x1b[31mred v",
+            "unknown option --\\u001b[31mred (known: --half-life, --tags, --threshold, --json; put -- before text that starts so)",
+        ),
+        (
+            "recall a\x9b31m \u202eb\x7f",
+            'recall takes one key; quote a key with blanks: recall "a\\u009b31m \\u202eb\\u007f"',
+        ),
+        ("x" * 1000, f"unknown command {'x' * 376}..."),
         ("\x1b[2J", "unknown command \"\\u001b[2J\" (type 'help' for the commands)"),
     ],
 )
@@ -279,6 +292,64 @@ def test_an_ascii_terminal_gets_an_arrow():
     status, out, _ = piped('store k "caf\\u00e9" --json\ntick\npeek k\n', PYTHONIOENCODING="ascii")
     assert (status, out.splitlines()[1]) == (0, "Advanced 1 tick(s) -> now at tick 1")
     assert "caf\\xe9" in out
+
+
+def test_options_may_stand_between_any_blanks(run):
+    """Tabs part options as spaces do; the content keeps its own blanks."""
+    status, out, err = run("store k\t--half-life\t5\ta\tb  c --tags\tt\npeek k\n")
+    assert (status, err) == (0, "")
+    assert "k: 'a\\tb  c'" in out
+    assert "half_life=5  accesses=0  tags=t" in out
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a POSIX shell closes the streams")
+@pytest.mark.parametrize(
+    ("streams", "status", "err"),
+    [
+        ("<&-", 0, b""),
+        ("</dev/null >&-", 0, b""),
+        ("<<< list >&-", 0, b""),
+        ("<<< lis 2>&-", 1, b""),
+        ("<<< lis >&- 2>&-", 1, b""),
+        ("<<< help >/dev/full", 1, b"error: can't write: [Errno 28] No space left on device\n"),
+    ],
+)
+def test_streams_that_are_closed_or_full(streams, status, err):
+    """A stream that is closed counts as empty; output that can't be written is an error in one line."""
+    if "full" in streams and not os.path.exists("/dev/full"):
+        pytest.skip("no /dev/full here")
+    shell = shutil.which("bash")
+    if shell is None:
+        pytest.skip("no bash here")
+    done = subprocess.run(
+        [shell, "-c", f'"$0" "$@" {streams}', *COMMAND],
+        stderr=subprocess.PIPE,
+        env=environment(),
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (status, err)
+
+
+def test_paths_are_shown_escaped(run, tmp_path):
+    """A path that can't be used reaches the terminal without its control characters."""
+    status, _, err = run("", "--db", tmp_path / "a\x1b[31m" / "agent.db")
+    assert status == 1
+    assert err.endswith("a\\u001b[31m is not a directory\n")
+
+
+def test_a_prompt_survives_a_failing_engine(monkeypatch, capsys):
+    """If the clock can't be read, the prompt says so and the session goes on."""
+
+    def fail(_):
+        raise OSError("the disk is gone")
+
+    prompts = []
+    monkeypatch.setattr("builtins.input", lambda prompt: prompts.append(prompt) or "help")
+    monkeypatch.setattr(MemoryEngine, "now", property(fail))
+    assert next(cli._typed_lines(Session(MemoryEngine()))) == "help"
+    assert prompts == ["[tick ?] > "]
+    assert capsys.readouterr().err == "error: the disk is gone\n"
 
 
 def test_a_reader_that_leaves_is_no_error():

@@ -6,46 +6,15 @@ import os
 import random
 import sqlite3
 import sys
-import threading
 from contextlib import closing
 
 import pytest
 
 from memoryhalflife import MemoryEngine
 from memoryhalflife._database import APPLICATION_ID
+from memoryhalflife._sqlite import SqliteStore
 from recolva.errors import Refused
-
-FORK = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
-MANY_FORKS = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
-
-
-@pytest.fixture
-def path(tmp_path):
-    """Return the path of a file that does not exist yet, alone in its directory."""
-    return tmp_path / "agent.db"
-
-
-def filled(path, count=200, **arguments):
-    """Make a file with count memories and close it."""
-    with MemoryEngine.open(path, synchronous="OFF", **arguments) as engine, engine.batch():
-        for i in range(count):
-            engine.store(f"key-{i}", {"text": f"content {i} " * 5})
-        engine.tick(3)
-    return path
-
-
-def contents(folder):
-    return {entry.name: entry.read_bytes() for entry in folder.iterdir()}
-
-
-def assert_refused(path, text):
-    """Opening is refused with a text that names file and reason, and leaves everything as it was."""
-    before = contents(path.parent)
-    with pytest.raises(Refused) as caught:
-        MemoryEngine.open(path)
-    assert str(path) in str(caught.value)
-    assert text in str(caught.value)
-    assert contents(path.parent) == before
+from tests.memoryhalflife.files import assert_refused, contents, filled
 
 
 def test_everything_is_there_after_reopening(path):
@@ -229,18 +198,12 @@ def test_an_empty_file_is_a_new_one(path):
         assert engine.peek("a").half_life == 3
 
 
-def test_other_things_than_files_are_refused(path, tmp_path):
-    """A directory, a missing directory, no name at all: each has its own words."""
+def test_other_things_than_files_are_refused(tmp_path):
+    """A directory, a missing directory: each has its own words."""
     with pytest.raises(Refused, match="is not a regular file"):
         MemoryEngine.open(tmp_path)
     with pytest.raises(FileNotFoundError, match="is not a directory"):
         MemoryEngine.open(tmp_path / "missing" / "agent.db")
-    for name in ("", ":memory:"):
-        with pytest.raises(ValueError, match="path must name a file"):
-            MemoryEngine.open(name)
-    with pytest.raises(ValueError, match="synchronous must be FULL, NORMAL or OFF, got 'EXTRA'"):
-        MemoryEngine.open(path, synchronous="EXTRA")
-    assert not path.exists()
 
 
 def test_odd_file_names_are_kept(tmp_path):
@@ -302,71 +265,6 @@ def test_a_full_disk_is_an_oserror(path):
         assert engine.recall("a").access_count == 1
 
 
-@FORK
-def test_the_file_can_be_used_after_a_fork(path):
-    """Parent and child go on with the same file, and both see what both did."""
-    with MemoryEngine.open(path) as engine:
-        engine.store("a", 1)
-        child = os.fork()
-        if child == 0:
-            good = engine.recall("a").access_count == 1
-            engine.close()
-            os._exit(0 if good else 1)
-        assert os.waitpid(child, 0)[1] == 0
-        assert engine.recall("a").access_count == 2
-
-
-@FORK
-def test_a_batch_is_not_inherited(path):
-    """A child that was forked inside a batch is told so; the batch goes on in the parent."""
-    with MemoryEngine.open(path) as engine:
-        with engine.batch():
-            engine.store("a", 1)
-            child = os.fork()
-            if child == 0:
-                try:
-                    engine.recall("a")
-                except Refused as error:
-                    os._exit(0 if "was in use when this process was forked" in str(error) else 2)
-                os._exit(1)
-            assert os.waitpid(child, 0)[1] == 0
-            engine.store("b", 1)
-        assert len(engine.memories()) == 2
-
-
-@FORK
-@MANY_FORKS
-def test_forks_beside_threads_do_not_hang(path):
-    """A fork waits until no thread is inside an engine, so the child finds no lock held."""
-    engines = [MemoryEngine(), MemoryEngine.open(path, synchronous="OFF")]
-    stop = threading.Event()
-
-    def work(engine):
-        while not stop.is_set():
-            engine.store("a", 1)
-            engine.recall("a")
-
-    threads = [threading.Thread(target=work, args=(engine,)) for engine in engines]
-    for thread in threads:
-        thread.start()
-    try:
-        for _ in range(10):
-            child = os.fork()
-            if child == 0:
-                for engine in engines:
-                    engine.store("b", 1)
-                    engine.tick(0)
-                os._exit(0)
-            assert os.waitpid(child, 0)[1] == 0
-    finally:
-        stop.set()
-        for thread in threads:
-            thread.join()
-    for engine in engines:
-        assert engine.peek("b" if engine is engines[1] else "a") is not None
-        engine.close()
-
-
 def test_dumps_move_between_memory_and_file(path):
     """from_dict puts a dump into a new file, and never over an old one."""
     engine = MemoryEngine(default_half_life=4, grace_ticks=8)
@@ -378,9 +276,29 @@ def test_dumps_move_between_memory_and_file(path):
         assert kept.to_dict() == state
     with pytest.raises(ValueError, match="path must be a new file"):
         MemoryEngine.from_dict(state, path=path)
+    for other in (MemoryEngine(), MemoryEngine(default_half_life=4, grace_ticks=8)):
+        with pytest.raises(ValueError, match=r"must be .*agent\.db|path must be a new file"):
+            MemoryEngine.from_dict(other.to_dict(), path=path)
     with MemoryEngine.open(path) as kept:
         assert MemoryEngine.from_dict(kept.to_dict()).to_dict() == state
         assert "agent.db" in repr(kept)
+
+
+def test_a_dump_that_failed_to_move_can_be_moved_again(path, monkeypatch):
+    """If a dump can't be written, nothing of it is in the file, nothing is left open, and a retry succeeds."""
+    engine = MemoryEngine()
+    engine.store("a", 1)
+
+    def full(*_):
+        raise sqlite3.OperationalError("database or disk is full")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(SqliteStore, "put", full)
+        with pytest.raises(OSError, match="database or disk is full"):
+            MemoryEngine.from_dict(engine.to_dict(), path=path)
+    assert [entry.name for entry in path.parent.iterdir()] == ["agent.db"]
+    with MemoryEngine.from_dict(engine.to_dict(), path=path) as kept:
+        assert kept.to_dict() == engine.to_dict()
 
 
 @pytest.mark.skipif(sys.platform == "win32" or not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root reads all")
