@@ -49,7 +49,7 @@ func main() {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	debug.SetGCPercent(25) // little is allocated, but a long line's memory comes in large pieces
 	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGQUIT)
 	if !signal.Ignored(syscall.SIGHUP) { // as under nohup
 		signal.Notify(signals, syscall.SIGHUP)
 	}

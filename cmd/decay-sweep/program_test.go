@@ -34,7 +34,7 @@ func TestPrintable(t *testing.T) {
 
 // A signal ends a sweep that waits for its input, with the signal's status, and leaves nothing behind.
 func TestSignal(t *testing.T) {
-	for signal, want := range map[syscall.Signal]int{syscall.SIGINT: 130, syscall.SIGTERM: 143} {
+	for signal, want := range map[syscall.Signal]int{syscall.SIGINT: 130, syscall.SIGQUIT: 131, syscall.SIGTERM: 143} {
 		dir := t.TempDir()
 		stdin, stdinWriter := io.Pipe()
 		ctx, cancel := context.WithCancelCause(context.Background())

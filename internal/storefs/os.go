@@ -18,12 +18,21 @@ type osFS struct{}
 var processStart = time.Now()
 
 func (osFS) OpenFile(name string, flag int, perm fs.FileMode) (File, error) {
-	f, err := os.OpenFile(name, flag|openFlags, perm)
-	if err != nil {
-		return nil, err
+	for patience := openPatience; ; patience -= openPause {
+		f, err := os.OpenFile(name, flag|openFlags, perm)
+		if err == nil {
+			return osFile{f}, nil
+		}
+		if !leased(err) || patience <= 0 {
+			return nil, err
+		}
+		time.Sleep(openPause)
 	}
-	return osFile{f}, nil
 }
+
+// A probe for writers takes a lease for an instant, and whoever opens the file
+// in that instant is sent away.
+const openPatience, openPause = time.Second, time.Millisecond
 
 func (osFS) Lstat(name string) (Info, error) { return lstat(name) }
 
@@ -64,6 +73,9 @@ func (osFS) RealPath(name string) (string, error) {
 		return real, err
 	}
 	if info, statErr := os.Lstat(abs); statErr == nil && info.Mode()&fs.ModeSymlink != 0 {
+		if _, statErr = os.Stat(abs); statErr == nil { // as /dev/stdin, and /proc/self/fd/N
+			return "", fmt.Errorf("%q leads to an open file or pipe that has no name", name)
+		}
 		return "", fmt.Errorf("%q is a symbolic link to a missing file", name)
 	}
 	dir, err := filepath.EvalSymlinks(filepath.Dir(abs))

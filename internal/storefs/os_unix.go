@@ -17,6 +17,9 @@ const renamesOpenFiles = true
 
 func interrupted(err error) bool { return errors.Is(err, syscall.EINTR) }
 
+// leased tells that an open was refused because of somebody's lease.
+func leased(err error) bool { return errors.Is(err, syscall.EWOULDBLOCK) }
+
 func lstat(name string) (Info, error) {
 	info, err := os.Lstat(name)
 	if err != nil {

@@ -23,6 +23,8 @@ var (
 
 func interrupted(error) bool { return false }
 
+func leased(error) bool { return false }
+
 func lstat(name string) (Info, error) {
 	info, err := os.Lstat(name)
 	if err != nil {

@@ -180,10 +180,13 @@ func (e *engine) emit(b *block) error {
 
 // checkLast reports an invalid last line, unless it is still being written.
 func (e *engine) checkLast(b *block) error {
-	if b.fault == nil || e.grown() {
+	if b.fault == nil {
 		return nil
 	}
 	b.fault.Torn = true
+	if e.grown() {
+		return nil
+	}
 	return failed(b.fault)
 }
 

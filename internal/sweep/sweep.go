@@ -162,6 +162,9 @@ func (r *run) commit(ctx context.Context) (*Summary, error) {
 	var last *transaction.Last
 	if b := e.last; b != nil {
 		last = &transaction.Last{Line: b.data, Retained: b.retained, Pruned: b.pruned, Audit: b.audit}
+		if b.fault != nil {
+			last.Fault = failed(b.fault)
+		}
 		e.seconds.merge(b.seconds)
 	}
 	if err := e.seconds.verdict(r.plan.layout.TimeField); err != nil {

@@ -191,6 +191,8 @@ func (t *Transaction) decideLast(last *Last, grew bool) (final Final, err error)
 	undecided := int64(0)
 	if grew && len(last.Line) > 0 {
 		final.Grew, undecided = true, int64(len(last.Line))
+	} else if last.Fault != nil { // it had grown, and shrank again
+		return final, last.Fault
 	} else {
 		for _, w := range []struct {
 			to   *staged

@@ -83,6 +83,9 @@ func (e *engine) resolve(f Files) (fileSet, error) {
 		if name == "" || r == roleInput && name == "-" {
 			return nil
 		}
+		if os.IsPathSeparator(name[len(name)-1]) {
+			return refusedf("%s %s names a directory, not a file", r, show(name))
+		}
 		real, err := e.fs.RealPath(name)
 		if err != nil {
 			return fmt.Errorf("%s %s: %w", r, show(name), bare(err))

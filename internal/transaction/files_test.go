@@ -554,3 +554,64 @@ func TestDryRunTellsWhatWouldBeRefused(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 }
+
+// A lock file that is another name of some file is not written into, be it the
+// store itself.
+func TestPlantedLockIsNotWrittenInto(t *testing.T) {
+	s := openShop(t)
+	s.put("victim", "precious\n")
+	for _, victim := range []string{"victim", "store", "archive"} {
+		for _, locked := range []string{"store", "archive", "audit"} {
+			lock := s.path("." + locked + ".recolva-lock")
+			s.put("archive", "earlier\n")
+			before := s.get(victim)
+			if err := os.Link(s.path(victim), lock); err != nil {
+				t.Fatal(err)
+			}
+			err := s.sweep(nil)
+			if ClassOf(err) != Refused || !strings.Contains(err.Error(), "2 names (hard links)") {
+				t.Errorf("%s as the lock of %s: got %v", victim, locked, err)
+			}
+			if got := s.get(victim); got != before {
+				t.Fatalf("%s was changed to %q", victim, got)
+			}
+			_ = os.Remove(lock)
+			s.noneLeft()
+		}
+	}
+}
+
+// A name that ends like a directory's is refused, not taken for a file's.
+func TestDirectoryNamesAreRefused(t *testing.T) {
+	s := openShop(t)
+	s.files.Archive = s.path("archives") + "/"
+	s.refuses(Refused, "names a directory")
+	s.files.Archive, s.files.Input = s.path("archive"), s.path("store")+"/"
+	s.refuses(Refused, "names a directory")
+}
+
+// What has no name of its own is refused in plain words.
+func TestNamelessInputIsRefused(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("needs /proc")
+	}
+	s := openShop(t)
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	defer w.Close()
+	s.files.Input = fmt.Sprintf("/proc/self/fd/%d", r.Fd())
+	s.refuses(Failed, "has no name")
+	s.files.Input = s.path("gone")
+	s.put("gone", "x\n")
+	f, err := os.Open(s.files.Input)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	_ = os.Remove(s.files.Input)
+	s.files.Input = fmt.Sprintf("/proc/self/fd/%d", f.Fd())
+	s.refuses(Failed, "has no name")
+}

@@ -115,6 +115,9 @@ func (s *lockSet) try(f storefs.File, p place) (info storefs.Info, err error) {
 	if !info.Mode.IsRegular() {
 		return info, refusedf("%s is %s, not a lock file", show(p.side(lockSuffix)), kindOf(info.Mode))
 	}
+	if info.Nlink > 1 { // somebody gave another file this name, and we would write into it
+		return info, refusedf("%s has %d names (hard links), so it is not a lock file", show(p.side(lockSuffix)), info.Nlink)
+	}
 	for _, h := range s.held {
 		if h.info.SameFile(info) { // names that differ only in case, or by a bind mount
 			return info, refusedf("%s and %s are the same file", show(h.path), show(p.path))

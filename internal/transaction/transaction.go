@@ -44,6 +44,7 @@ type Digest struct {
 // belongs to the tail that is carried over.
 type Last struct {
 	Line, Retained, Pruned, Audit []byte
+	Fault                         error // what is wrong with a line that only growth can complete
 }
 
 // Final is what the run line of the audit says about the files.

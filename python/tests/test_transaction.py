@@ -91,6 +91,41 @@ def test_only_plain_files(home: Path) -> None:
     assert contents(home) == {"store.jsonl": OLD + NEW}
 
 
+def test_directory_names_are_refused(home: Path) -> None:
+    """A name that ends like a directory's is not taken for a file's."""
+    with pytest.raises(Refused, match=r"^audit .*/logs/ names a directory, not a file$"):
+        archive(home, audit=f"{home}/logs/")
+    assert contents(home) == {"store.jsonl": OLD + NEW}
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="needs /proc")
+def test_what_has_no_name_is_refused(home: Path) -> None:
+    """A pipe, and an open file that was removed, are refused in plain words."""
+    reader, writer = os.pipe()
+    gone = os.open(home / "gone", os.O_CREAT | os.O_RDONLY)
+    os.unlink(home / "gone")
+    try:
+        for fd in (reader, gone):
+            with pytest.raises(FileNotFoundError, match="an open file or pipe that has no name"):
+                jsonl.scan_exponential_jsonl(f"/proc/self/fd/{fd}", **ARGUMENTS)
+    finally:
+        for fd in (reader, writer, gone):
+            os.close(fd)
+
+
+@pytest.mark.parametrize("victim", ["victim", "store.jsonl"])
+@pytest.mark.parametrize("locked", ["store.jsonl", "archive.jsonl", "audit.jsonl"])
+def test_a_planted_lock_is_not_written_into(home: Path, victim: str, locked: str) -> None:
+    """A lock file that is another name of some file, be it the store, is left alone."""
+    (home / "victim").write_bytes(b"precious")
+    lock = home / f".{locked}.recolva-lock"
+    os.link(home / victim, lock)
+    before = contents(home)
+    with pytest.raises(Refused, match=r"has 2 names \(hard links\)"):
+        archive(home)
+    assert contents(home) == before
+
+
 def test_missing_files_are_os_errors(home: Path) -> None:
     """What the system reports passes as it is, with the name."""
     with pytest.raises(FileNotFoundError) as caught:
@@ -156,6 +191,25 @@ def test_undecided_last_line_is_carried_over(home: Path) -> None:
         decisions = archive(home, progress=append)
         assert [d.id for d in decisions] == ["old", "new"]
         assert store.read_bytes() == NEW + last + rest
+
+
+def test_torn_last_line_that_shrinks_again(home: Path) -> None:
+    """A torn last line that grew, and was cut back to its length, is an invalid line."""
+    store = home / "store.jsonl"
+    before = OLD + NEW + b'{"id":"x","la'
+    store.write_bytes(before)
+
+    def change(done: int, total: int) -> None:
+        if done < total:
+            with store.open("ab") as out:
+                out.write(b"st")
+        else:
+            os.truncate(store, len(before))
+
+    with pytest.raises(InvalidRecord, match=r"^line 3: .*interrupted append") as caught:
+        archive(home, progress=change)
+    assert caught.value.line == 3
+    assert contents(home) == {"store.jsonl": before}
 
 
 @pytest.mark.parametrize("change", ["replace", "truncate", "rewrite"])

@@ -88,6 +88,8 @@ def _decide_last(t: Transaction, last: Optional[Last], *, grew: bool) -> Final:
     """
     undecided = len(last.line) if last is not None and grew else 0
     if last is not None and not undecided:
+        if last.fault is not None:  # it had grown, and shrank again
+            raise last.fault
         for to, data in ((t.retained, last.retained), (t.pruned, last.pruned), (t.audit, last.audit)):
             if to is not None:
                 to.write(data)

@@ -122,6 +122,8 @@ class LockFiles:
         info, path = file.info(), place.side(LOCK)
         if not info.is_regular:
             raise Refused(f"{show(path)} is {kind_name(info.mode)}, not a lock file")
+        if info.links > 1:  # somebody gave another file this name, and we would write into it
+            raise Refused(f"{show(path)} has {info.links} names (hard links), so it is not a lock file")
         for held in self.held:  # names that differ only in case, or by a bind mount
             if held.info.same_file(info):
                 raise Refused(f"{show(held.place.path)} and {show(place.path)} are the same file")

@@ -98,6 +98,8 @@ class Members:
 
     def _member(self, role: str, path: Path, mode: str) -> Member:
         name = os.fsdecode(path)
+        if name.endswith((os.sep, os.altsep or os.sep)):
+            raise Refused(f"{role} {show(name)} names a directory, not a file")
         member = Member(role, Place(self._system.real_path(name)), mode)
         base = member.place.base
         if base.startswith(".") and _MARK in base:

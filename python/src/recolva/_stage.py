@@ -23,6 +23,8 @@ class Last(NamedTuple):
     retained: bytes = b""
     pruned: bytes = b""
     audit: bytes = b""
+    fault: Optional[Exception] = None
+    """What is wrong with a line that only growth can complete."""
 
 
 class Final(NamedTuple):

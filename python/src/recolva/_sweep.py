@@ -110,9 +110,10 @@ class _Sweep:
         try:
             (found,) = pure.scan(data, self.line)
         except InvalidRecord as error:
+            fault = InvalidRecord(f"{error}{TORN}", error.line)
             if not self.transaction.grew():
-                raise InvalidRecord(f"{error}{TORN}", error.line) from None
-            self.last = Last(data, retained=data)  # undecided; never lost, should the file shrink again
+                raise fault from None
+            self.last = Last(data, fault=fault)
             return
         retained, gone = _split(data, [(0, len(data))] if found.pruned else [])
         audit = _audit_lines(self.audit, found.batch) if self.audit is not None else b""

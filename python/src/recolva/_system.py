@@ -275,7 +275,10 @@ class System:
             directory = os.path.dirname(path)
             os.stat(directory)
             return os.path.join(os.path.realpath(directory), os.path.basename(path))
-        return os.path.realpath(path)
+        real = os.path.realpath(path)
+        if not os.path.lexists(real):  # as /dev/stdin, and /proc/self/fd/N
+            raise FileNotFoundError(errno.ENOENT, "Leads to an open file or pipe that has no name", path)
+        return real
 
     def network(self, directory: str) -> str:
         """Name the kind of a file system that other machines share, "" for any other."""
