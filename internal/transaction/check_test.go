@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 )
 
@@ -70,7 +71,7 @@ func (w *world) checkSettled() error {
 	}
 	w.lines = left
 	delete(count, oldArchive)
-	for _, line := range append(w.other, "") {
+	for _, line := range slices.Concat(w.other, w.dropped) {
 		delete(count, line)
 	}
 	for _, note := range w.notes {

@@ -5,6 +5,7 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -147,7 +148,7 @@ func (x *explorer) settle(w *world, trail string, depth int) {
 		err = w.settle(w.process(nil), x.hooks)
 	}
 	err = x.patience(w, err)
-	if ClassOf(err) == NeedsPerson && len(w.notes) > 0 {
+	if ClassOf(err) == NeedsPerson && (len(w.notes) > 0 || w.agent.kind == "edit" && w.killed && w.powerless) {
 		x.checkUntouched(before, w, trail)
 		return
 	}
@@ -173,6 +174,9 @@ func (x *explorer) settle(w *world, trail string, depth int) {
 // and recovery leaves everything as it is.
 func (x *explorer) checkUntouched(before, after *world, trail string) {
 	for _, path := range []string{storePath, archivePath, auditPath} {
+		if path == storePath && after.agent.kind == "edit" {
+			continue // the agent goes on editing
+		}
 		if !strings.HasPrefix(textOf(after, path), textOf(before, path)) {
 			x.violation(before, trail, fmt.Errorf("%s was touched although a person is needed", path))
 		}
@@ -199,6 +203,11 @@ func (x *explorer) again(w *world, trail string) {
 	w.agent.budget = 0
 	w.agentTurn(true)
 	w.agentTurn(true)
+	if w.archiveMode == Replace { // which may now drop what the archive holds
+		archive := textOf(w, archivePath)
+		w.dropped = linesOf(archive)
+		w.lines = slices.DeleteFunc(w.lines, func(line string) bool { return strings.Contains(archive, line) })
+	}
 	err := w.sweep(w.disk.Process(sweeperPID), storePath, x.hooks)
 	if err == nil {
 		err = w.checkSettled()

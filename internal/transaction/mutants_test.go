@@ -19,7 +19,7 @@ var equivalent = map[step]string{
 var mutantNames = map[step]string{
 	lockStore: "lockStore", lockData: "lockData", lockNew: "lockNew", checkInodeFirst: "checkInodeFirst",
 	checkInodeLast: "checkInodeLast", checkRewrite: "checkRewrite", checkForeign: "checkForeign",
-	checkAuditUnchanged: "checkAuditUnchanged", syncNew: "syncNew", syncAdd: "syncAdd", syncAud: "syncAud",
+	checkAuditUnchanged: "checkAuditUnchanged", checkNewIntact: "checkNewIntact", cutAlone: "cutAlone", syncNew: "syncNew", syncAdd: "syncAdd", syncAud: "syncAud",
 	syncNext: "syncNext", syncPointer: "syncPointer", syncJournal: "syncJournal", syncArchive: "syncArchive",
 	syncAudit: "syncAudit", syncUndo: "syncUndo", syncPiece: "syncPiece", syncDirSettled: "syncDirSettled",
 	syncDirStaged: "syncDirStaged", syncDirNext: "syncDirNext", syncDirPointer: "syncDirPointer",
@@ -89,24 +89,26 @@ var hints = map[step]hint{
 	lockData:            {agent: "edit", seed: 40, near: true},
 	lockNew:             {agent: "edit", seed: 86, near: true},
 	checkRewrite:        {agent: "edit", seed: 40, near: true},
-	checkForeign:        {agent: "archiver", near: true},
-	checkAuditUnchanged: {agent: "auditor", near: true},
+	checkForeign:        {agent: "archiver", seed: 48, near: true},
+	checkAuditUnchanged: {agent: "auditor", seed: 29, near: true},
+	checkNewIntact:      {name: "archive", agent: "edit", seed: 3, depth: 1, kill: true},
+	cutAlone:            {name: "archive without audit", agent: "archiver", seed: 3},
 	syncDirSettled:      {name: "nothing pruned", depth: 2, kill: true},
 	syncDirStaged:       {name: "archive without audit", agent: "rewrite", seed: 45, near: true, depth: 1},
-	syncDirPointer:      {name: "two stores, one archive"},
+	syncDirPointer:      {name: "two stores, one archive", seed: 4},
 	settlePointers:      {name: "two stores, one archive"},
 	pointerFirst:        {name: "two stores, one archive"},
 	writePointers:       {name: "two stores, one archive"},
 	syncDirRecovered:    {name: "archive", depth: 1, kill: true},
-	journalGoneFirst:    {name: "archive", depth: 1},
+	journalGoneFirst:    {name: "two stores, one archive", depth: 1, kill: true},
 	syncDirJournalGone:  {name: "nothing pruned", depth: 1, kill: true},
-	moveExtras:          {agent: "append", near: true},
-	carryTail:           {agent: "slow", near: true},
-	syncDirOld:          {agent: "slow", near: true},
-	linkOld:             {agent: "slow", near: true},
-	drainOld:            {agent: "slow", near: true},
-	journalPiece:        {agent: "slow", near: true, depth: 1},
-	syncPiece:           {agent: "slow", near: true},
+	moveExtras:          {agent: "append", seed: 86, near: true},
+	carryTail:           {agent: "slow", seed: 26, near: true},
+	syncDirOld:          {agent: "slow", seed: 42, near: true},
+	linkOld:             {agent: "slow", seed: 41, near: true},
+	drainOld:            {agent: "slow", seed: 41, near: true},
+	journalPiece:        {agent: "slow", seed: 85, near: true, depth: 1},
+	syncPiece:           {agent: "slow", seed: 41, near: true},
 	syncNext:            {name: "replace both"},
 	syncDirPrior:        {name: "replace both"},
 	syncDirReplaced:     {name: "replace both"},
@@ -123,7 +125,7 @@ func hunt(m step) string {
 	}
 	h, hinted := hints[m]
 	if !hinted {
-		h = hint{name: "archive", depth: 1}
+		h = hint{name: "archive"}
 	}
 	for _, s := range scenarios() {
 		if s.agent == h.agent && (h.name == "" || h.name == s.name) {
@@ -145,6 +147,9 @@ func hunt(m step) string {
 
 func (h hint) try(m step, s scenario) string {
 	last := uint64(2)
+	if h.depth == 0 {
+		last = 12
+	}
 	if h.near {
 		last = agentSpan
 	}

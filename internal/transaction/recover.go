@@ -2,8 +2,11 @@ package transaction
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"slices"
@@ -323,12 +326,29 @@ func (e *engine) rollBack(ctx context.Context, home place, j *journal, touched [
 	return moved, e.close(home, j)
 }
 
+// checkIntact makes sure that nobody changed the new input in place after a
+// rename that a power cut undid: that cannot be carried to the old one.
+func (e *engine) checkIntact(f storefs.File, home place, j *journal) error {
+	if e.skips(checkNewIntact) {
+		return nil
+	}
+	sum := sha256.New()
+	err := e.copyRange(sum, f, 0, j.New.Bytes)
+	if err == nil && hex.EncodeToString(sum.Sum(nil)) == j.New.SHA256 {
+		return nil
+	}
+	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return err
+	}
+	return needsPersonf("%s was changed in place after it had become %s for a moment", show(home.side(newSuffix)), show(home.path))
+}
+
 // moveExtra saves lines that a writer appended to the new input after a rename
 // that a power cut undid.
 func (e *engine) moveExtra(ctx context.Context, home place, j *journal) (int64, error) {
 	path := home.side(newSuffix)
 	info, exists, err := e.lookup(path)
-	if err != nil || !exists || info.Size <= j.New.Bytes && j.Drain == nil {
+	if err != nil || !exists {
 		return 0, err
 	}
 	f, err := e.fs.OpenFile(path, os.O_RDONLY, 0)
@@ -336,6 +356,12 @@ func (e *engine) moveExtra(ctx context.Context, home place, j *journal) (int64, 
 		return 0, err
 	}
 	defer f.Close()
+	if err := e.checkIntact(f, home, j); err != nil {
+		return 0, err
+	}
+	if info.Size == j.New.Bytes && j.Drain == nil {
+		return 0, nil
+	}
 	if j.Drain == nil {
 		j.Drain = &drain{Source: sourceNew, From: j.New.Bytes}
 	}

@@ -15,6 +15,8 @@ const (
 	checkRewrite
 	checkForeign
 	checkAuditUnchanged
+	checkNewIntact
+	cutAlone
 	// fsync of files
 	syncNew
 	syncAdd

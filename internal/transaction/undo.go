@@ -46,13 +46,37 @@ func (e *engine) planUndo(ctx context.Context, home place, tg *target) (func() e
 			e.data.release(p)
 			return e.removeDurably(p)
 		}
-		if info.Size > tg.Size {
-			if err := f.Truncate(tg.Size); err != nil {
-				return err
-			}
+		if err := e.cutBack(f, p, info.Size, tg.Size); err != nil {
+			return err
 		}
 		return e.syncFile(f, syncUndo) // an earlier cut may not be durable yet
 	}, nil
+}
+
+// cutBack cuts a target whose bytes past size are known to be ours, as long as
+// it has not grown since. Where the system can, it shuts everybody else out
+// meanwhile; where others keep the file open, only a last look guards it.
+func (e *engine) cutBack(f storefs.File, p place, from, size int64) error {
+	if from == size {
+		return nil
+	}
+	if !e.skips(cutAlone) {
+		release, ok, err := f.TryExclusive()
+		if err != nil && !errors.Is(err, storefs.ErrUnsupported) {
+			return err
+		}
+		if ok {
+			defer release()
+		}
+		now, err := f.Stat()
+		if err != nil {
+			return err
+		}
+		if now.Size != from {
+			return needsPersonf("%s was appended to while an unfinished sweep was to be cut from it", show(p.path))
+		}
+	}
+	return f.Truncate(size)
 }
 
 func (e *engine) removeDurably(p place) error {

@@ -76,9 +76,11 @@ type world struct {
 	other     []string // lines of the other store
 	notes     []string // lines that the agent appended to archive or audit
 	log       []string
-	swept     int  // sweeps that reported success
-	powerless bool // the power was cut
-	torn      bool // a power cut may have torn what an agent without the lock wrote
+	swept     int      // sweeps that reported success
+	dropped   []string // lines of an archive that may be replaced by the next
+	killed    bool     // the sweep or recovery was killed
+	powerless bool     // the power was cut
+	torn      bool     // a power cut may have torn what an agent without the lock wrote
 }
 
 func newWorld(s scenario, seed uint64) *world {
@@ -253,6 +255,7 @@ func (w *world) cut(p simfs.Persistence) *world {
 func (w *world) kill() *world {
 	c := w.clone()
 	c.disk.Kill(sweeperPID)
+	c.killed = true
 	return c
 }
 
