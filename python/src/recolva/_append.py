@@ -14,7 +14,7 @@ from recolva._record_rules import check_object
 from recolva.errors import InvalidArgument, InvalidArgumentType
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 
 def append(path: Path, record: Mapping[str, Any] | bytes, *, lock_timeout: float = 10.0) -> None:
@@ -27,14 +27,32 @@ def append(path: Path, record: Mapping[str, Any] | bytes, *, lock_timeout: float
     Raises InvalidArgument for what is not one JSON object in one line, Refused if the
     file stays locked for `lock_timeout` seconds.
     """
-    line = _line(record)
+    append_all(path, [record], lock_timeout=lock_timeout)
+
+
+def append_all(path: Path, records: Iterable[Mapping[str, Any] | bytes], *, lock_timeout: float = 10.0) -> None:
+    """Append records as `append` does, all of them or none."""
+    lines = b"".join(map(_line, records))
     flags, mode = os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o666  # less the umask, as any new file
     file = open_locked(locate("store", path), flags, Deadline(lock_timeout), mode)
     try:
-        joint = b"\n" if staged.ends_open(file, os.fstat(file).st_size) else b""
-        staged.write_all(file, joint + line)  # one write: a reader sees all of the line or nothing
+        size = os.fstat(file).st_size
+        joint = b"\n" if staged.ends_open(file, size) else b""
+        _write(file, size, joint + lines)
     finally:
         os.close(file)
+
+
+def _write(file: int, size: int, data: bytes) -> None:
+    """Write at the end of a file of that size, in one write if the system lets us; else undo a part of it."""
+    written = 0
+    try:
+        while written < len(data):
+            written += os.write(file, memoryview(data)[written:])
+    except BaseException:
+        if os.fstat(file).st_size == size + written:  # nobody without the lock wrote meanwhile
+            os.ftruncate(file, size)
+        raise
 
 
 def _line(record: Mapping[str, Any] | bytes) -> bytes:
