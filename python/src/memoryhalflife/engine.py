@@ -55,9 +55,9 @@ class MemoryEngine:
       tick (or the `batch` around it) is complete and outside the lock, so it may use the engine. If
       it raises, the others are still reported, then the first exception reaches the caller.
 
-    ``path`` is the file in which it is kept, None for one in memory. An engine may be used from several threads: operations exclude each other. Nothing here reads a
-    clock or waits for anything but another thread, so it can be called from asyncio as it is.
-    Arguments out of range raise a ValueError, arguments of a wrong type a TypeError.
+    ``path`` is the file in which it is kept, None for one in memory. Threads may share an engine:
+    operations exclude each other, and one in memory waits for nothing else, so asyncio can call it
+    as it is. Arguments out of range raise a ValueError, those of a wrong type a TypeError.
     """
 
     def __init__(
