@@ -310,4 +310,4 @@ def checked_access(path: Any, synchronous: Any, timeout: Any) -> Access:
     if path in ("", ":memory:") or "\0" in path:
         raise InvalidArgument(f"path must name a file, got {path!r} (MemoryEngine() is kept in memory)")
     synchronous = choice("synchronous", synchronous, SYNCHRONOUS)
-    return Access(str(Path(path).resolve()), synchronous, number("timeout", timeout, 0.0, 86400.0))
+    return Access(os.path.realpath(path), synchronous, number("timeout", timeout, 0.0, 86400.0))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Callable, NoReturn
 
 from memoryhalflife import values
@@ -57,6 +56,7 @@ class SqliteStore:
         self._connection: sqlite3.Connection | None = connection
         self._execute: Callable[..., sqlite3.Cursor] = connection.execute
         self._pid = os.getpid()
+        self._file = _identity(access)
         self._clock: Clock | None = None  # as read or set in this transaction
 
     @classmethod
@@ -102,6 +102,10 @@ class SqliteStore:
         if self._pid != os.getpid() or self._connection is None:
             self._reconnect()
         self._clock = None
+        if write and _identity(self._access) != self._file:
+            raise Refused(
+                f"{self._access.path} was removed or replaced while it was open: what is stored would be lost"
+            )
         try:
             self._execute("BEGIN IMMEDIATE" if write else "BEGIN")
         except sqlite3.Error as error:
@@ -206,11 +210,20 @@ class SqliteStore:
     def _reconnect(self) -> None:
         if self._connection is not None:  # forked by other means than os.fork
             self._refuse()
-        if not Path(self._access.path).exists():
+        if _identity(self._access) != self._file:
             raise FileNotFoundError(f"{self._access.path} is not there any more")
         self._connection = connect(self._access)
         self._execute = self._connection.execute
         self._pid = os.getpid()
+
+
+def _identity(access: Access) -> tuple[int, int] | None:
+    """Return what tells a file from another that takes its name, or None if there is none."""
+    try:
+        status = os.stat(access.path)  # noqa: PTH116 - before every transaction
+    except FileNotFoundError:
+        return None
+    return status.st_dev, status.st_ino
 
 
 def _by_tick(event: Expired) -> tuple[int, str]:

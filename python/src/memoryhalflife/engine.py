@@ -55,9 +55,9 @@ class MemoryEngine:
       tick (or the `batch` around it) is complete and outside the lock, so it may use the engine. If
       it raises, the others are still reported, then the first exception reaches the caller.
 
-    An engine may be used from several threads: operations exclude each other. Nothing here reads a
-    clock or waits for anything but another thread, so it can be called from asyncio as it is.
-    Arguments out of range raise a ValueError, arguments of a wrong type a TypeError.
+    ``path`` is the file in which it is kept, None for one in memory. Threads may share an engine:
+    operations exclude each other, and one in memory waits for nothing else, so asyncio can call it
+    as it is. Arguments out of range raise a ValueError, those of a wrong type a TypeError.
     """
 
     def __init__(
@@ -103,7 +103,7 @@ class MemoryEngine:
         wanted = (default_half_life, default_threshold, grace_ticks)
         store, settings = SqliteStore.open(path, wanted, synchronous=synchronous, timeout=timeout)
         engine = cls.__new__(cls)
-        cls._start(engine, store, settings, on_expire, os.fspath(path))
+        cls._start(engine, store, settings, on_expire, os.path.realpath(os.fsdecode(path)))
         return engine
 
     def _start(
@@ -111,7 +111,7 @@ class MemoryEngine:
         store: Store[Memory],
         settings: Settings,
         on_expire: OnExpire | None,
-        path: str | os.PathLike[str] | None = None,
+        path: str | None = None,
     ) -> None:
         self._store = store
         self._guard = Guard(store)
@@ -120,7 +120,7 @@ class MemoryEngine:
         self._settings = settings
         self._on_expire = on_expire
         self._unreported: list[Expired] = []
-        self._path = path
+        self.path = path
 
     @property
     def now(self) -> int:
@@ -321,7 +321,7 @@ class MemoryEngine:
     def _load(self, loaded: _state.Loaded) -> None:
         with self._write:
             if self._store.clock != Clock() or next(self._store.entries(), None) is not None:
-                raise InvalidArgument(f"path must be a new file, and {self._path} has memories of its own")
+                raise InvalidArgument(f"path must be a new file, and {self.path} has memories of its own")
             self._store.clock = loaded.clock
             for memory, due, expired_at in loaded.entries:
                 self._store.put(memory.key, memory, due, expired_at)
@@ -366,7 +366,7 @@ class MemoryEngine:
 
     def __repr__(self) -> str:
         """Show the settings, and the file if there is one."""
-        file = "" if self._path is None else f" in {str(self._path)!r}"
+        file = "" if self.path is None else f" in {self.path!r}"
         half_life, threshold, grace = self._settings
         return f"<MemoryEngine{file}: half_life={half_life} threshold={threshold} grace_ticks={grace}>"
 

@@ -94,9 +94,9 @@ def from_dict(state: dict[str, Any]) -> Loaded:
         raise InvalidArgumentType(f"state must be a dict, got {type(state).__name__}")
     if "schema" not in state and "state" in state:
         return _from_first_version(state)
-    schema = _field(state, "schema")
-    if schema != SCHEMA or isinstance(schema, bool):
-        raise InvalidArgument(f"schema must be {SCHEMA}, got {schema!r:.40}")
+    schema = integer("schema", _field(state, "schema"))
+    if schema != SCHEMA:
+        raise InvalidArgument(f"schema must be {SCHEMA}, got {schema}")
     defaults = _dict(state, "defaults")
     settings = checked_settings(
         _field(defaults, "half_life"), _field(defaults, "threshold"), _field(state, "grace_ticks")

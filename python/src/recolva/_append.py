@@ -14,7 +14,7 @@ from recolva._record_rules import check_object
 from recolva.errors import InvalidArgument, InvalidArgumentType
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 
 def append(path: Path, record: Mapping[str, Any] | bytes, *, lock_timeout: float = 10.0) -> None:
@@ -27,17 +27,34 @@ def append(path: Path, record: Mapping[str, Any] | bytes, *, lock_timeout: float
     Raises InvalidArgument for what is not one JSON object in one line, Refused if the
     file stays locked for `lock_timeout` seconds.
     """
-    line = _line(record)
+    append_all(path, [record], lock_timeout=lock_timeout)
+
+
+def append_all(path: Path, records: Iterable[Mapping[str, Any] | bytes], *, lock_timeout: float = 10.0) -> None:
+    """Append records as `append` does, all of them or none."""
+    lines = b"".join(map(_line, records))
     system = _system.SYSTEM
     place = Place(system.real_path(os.fsdecode(path)))
     flags, mode = _system.APPEND | os.O_CREAT, 0o666  # less the umask, as any new file
     file = open_locked(system, place, Deadline(system, lock_timeout), flags, mode)
     try:
-        joint = b"\n" if _ranges.ends_open(file, file.info().size) else b""
-        file.write(joint + line)  # one write: a reader sees all of the line or nothing
+        size = file.info().size
+        joint = b"\n" if _ranges.ends_open(file, size) else b""
+        _write(file, size, joint + lines)
     finally:
         file.unlock()
         file.close()
+
+
+def _write(file: _system.File, size: int, data: bytes) -> None:
+    """Write behind the last byte, in one write if the system lets us; else undo a part of it."""
+    try:
+        file.write(data)
+    except BaseException:
+        part = file.read_at(size, len(data) + 1)
+        if data.startswith(part):  # nobody without the lock wrote meanwhile
+            file.truncate(size)
+        raise
 
 
 def _line(record: Mapping[str, Any] | bytes) -> bytes:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
+import tempfile
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from memoryhalflife import Memory
+from memoryhalflife import Memory, MemoryEngine
 from recolva import MemoryStore, prune_memories, score_memories
 from recolva.adapters.ticks import EXTRA_FIELD, TickStore, export_jsonl, import_jsonl
 from recolva.errors import InvalidRecord, Refused
@@ -96,6 +101,49 @@ def test_pruning_twice_succeeds(new_engine, tmp_path):
     assert engine.peek("old") is None
 
 
+def test_an_archive_gets_all_or_nothing(new_engine, tmp_path, monkeypatch):
+    """If the disk fills up amid the records, none is left in the archive, and a retry archives each once."""
+    engine, archive = filled(new_engine), tmp_path / "archive.jsonl"
+    archive.write_bytes(b'{"id": "earlier"}')
+    store = TickStore(engine, ms_per_tick=MINUTE, archive=archive)
+    write, room = os.write, [10]
+
+    def full(file, data):
+        if not room:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return write(file, data[: room.pop()])
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "write", full)
+        with pytest.raises(OSError, match="No space left"):
+            store.archive_memories(["old", "older"])
+    assert archive.read_bytes() == b'{"id": "earlier"}'
+    assert len(engine.memories()) == 4
+    store.archive_memories(["old", "older", "old"])
+    assert [record["id"] for record in read(archive)] == ["earlier", "old", "older"]
+
+
+def test_a_string_is_no_list_of_keys(new_engine, tmp_path):
+    """archive_memories("ab") is an error, not two keys."""
+    store = TickStore(new_engine(), ms_per_tick=MINUTE, archive=tmp_path / "archive.jsonl")
+    for method in (store.archive_memories, store.delete_memories):
+        with pytest.raises(TypeError, match="memory_ids must be a list of keys, got str"):
+            method("ab")
+
+
+def test_the_file_of_an_engine_is_no_archive(path):
+    """An archive that is the engine's own file, or lies beside it for SQLite, is refused under any name."""
+    alias = path.with_name("alias")
+    alias.symlink_to(path)
+    with MemoryEngine.open(path) as engine:
+        engine.store("k", 1)
+        for archive in (path, str(path), alias, f"{path}-wal", f"{path}-shm"):
+            with pytest.raises(Refused, match="is the file in which the engine is kept"):
+                TickStore(engine, ms_per_tick=MINUTE, archive=archive).archive_memories(["k"])
+    with MemoryEngine.open(path) as engine:
+        assert engine.peek("k").content == 1
+
+
 def test_blank_keys_are_left_out(new_engine, tmp_path):
     """A key of blanks can't be an id: it is no candidate, and an export says so."""
     engine = new_engine()
@@ -120,6 +168,48 @@ def test_memories_survive_a_round_trip(new_engine, tmp_path):
     assert other.memories() == engine.memories()
     with pytest.raises(Refused, match="exists"):
         export_jsonl(engine, path, ms_per_tick=MINUTE)
+
+
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=5),
+    lambda children: st.lists(children, max_size=3) | st.dictionaries(st.text(max_size=3), children, max_size=3),
+    max_leaves=6,
+)
+records = st.fixed_dictionaries(
+    {},
+    optional={
+        "last_accessed_ms": st.sampled_from([0, 60_007, 5 * MINUTE, -1, 10**15, 1.0, True]),
+        "importance": st.sampled_from([0, 0.5, 1, 2, "high", None]),
+        "id": st.just("other"),
+        "content": values,
+        EXTRA_FIELD: values,
+        "text": values,
+    },
+)
+
+
+@given(
+    st.lists(
+        st.tuples(
+            values | records, st.sampled_from([(), ("jsonl",), ("a", "jsonl")]), st.booleans(), st.integers(0, 2)
+        ),
+        max_size=4,
+    )
+)
+def test_any_content_survives_a_round_trip(memories):
+    """Whatever the content looks like, also like a record that was accessed since, it comes back the same."""
+    engine, other = MemoryEngine(default_half_life=100), MemoryEngine()
+    for number, (content, tags, recalled, ticks) in enumerate(memories):
+        engine.store(f"key {number}", content, tags=tags)
+        engine.tick(ticks)
+        if recalled:
+            engine.recall(f"key {number}")
+    other.tick(engine.now)
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "records.jsonl")
+        export_jsonl(engine, path, ms_per_tick=MINUTE)
+        import_jsonl(other, path, ms_per_tick=MINUTE)
+    assert repr(other.memories()) == repr(engine.memories())  # where 1, 1.0 and True differ
 
 
 def test_records_survive_a_round_trip(new_engine, tmp_path):

@@ -206,6 +206,32 @@ def test_other_things_than_files_are_refused(tmp_path):
         MemoryEngine.open(tmp_path / "missing" / "agent.db")
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="an open file can't be removed there")
+@pytest.mark.parametrize("replaced", [False, True])
+def test_a_file_that_is_removed_takes_no_more(path, replaced):
+    """What would go into a file without a name is refused, not acknowledged and lost."""
+    with MemoryEngine.open(path) as engine:
+        engine.store("a", 1)
+        path.unlink()
+        if replaced:
+            path.touch()
+        for work in (lambda: engine.store("b", 2), engine.tick):
+            with pytest.raises(Refused, match="was removed or replaced while it was open"):
+                work()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need a privilege there")
+def test_a_link_that_leads_nowhere_is_an_oserror(path):
+    """A loop of links fails as the operating system says; a link to a new file makes that file."""
+    path.symlink_to(path)
+    with pytest.raises(OSError, match="symbolic links"):
+        MemoryEngine.open(path)
+    link = path.with_name("link")
+    link.symlink_to(path.with_name("real.db"))
+    MemoryEngine.open(link).close()
+    assert (link.is_symlink(), path.with_name("real.db").is_file()) == (True, True)
+
+
 def test_odd_file_names_are_kept(tmp_path):
     """Names that mean something in a URI name files all the same."""
     for name in ("a?mode=ro.db", "b#c.db", "100%25.db", "d e.db", "ü.db"):

@@ -145,8 +145,9 @@ def changed(state, path, value):
     [
         (["schema"], ..., "schema is missing"),
         (["schema"], 2, "schema must be 1, got 2"),
-        (["schema"], True, "schema must be 1, got True"),
-        (["schema"], "1", "schema must be 1, got '1'"),
+        (["schema"], True, "schema must be an integer, got bool"),
+        (["schema"], "1", "schema must be an integer, got str"),
+        (["schema"], 10**30, "schema must be between -9223372036854775808 and 9223372036854775807, got 1" + 30 * "0"),
         (["now"], ..., "now is missing"),
         (["now"], -1, "now must be between 0 and 9007199254740991, got -1"),
         (["now"], 1.0, "now must be an integer, got float"),

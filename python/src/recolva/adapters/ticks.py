@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any, Union
 
 from memoryhalflife.memory import Memory
 from memoryhalflife.state import memory_fields, memory_from_fields
+from recolva._append import append_all
 from recolva._arguments import INT64_MAX, id_fault, integer, quoted
-from recolva.errors import InvalidArgument, InvalidRecord, Refused
-from recolva.jsonl import append
+from recolva.errors import InvalidArgument, InvalidArgumentType, InvalidRecord, Refused
 from recolva.records import Layout, RecordFault, is_blank, parse
 from recolva.store import MemoryRecord, looks_like_seconds
 
@@ -74,12 +74,12 @@ class TickStore:
         """Append the memories to the archive, then forget them; all or none leave the engine."""
         if self.archive is None:
             raise InvalidArgument("archive must name a file to archive memories in, got None")
+        _refuse_own_file(self.engine, self.archive)
+        keys = _keys(memory_ids)
         with self.engine.batch():
-            memories = [memory for memory in map(self.engine.peek, memory_ids) if memory is not None]
-            records = [_record(memory, self.ms_per_tick) for memory in memories]
-            for record in records:
-                append(self.archive, record)
-            if records:
+            memories = [memory for memory in map(self.engine.peek, keys) if memory is not None]
+            if memories:
+                append_all(self.archive, [_record(memory, self.ms_per_tick) for memory in memories])
                 _sync(Path(self.archive))
             for memory in memories:
                 self.engine.forget(memory.key)
@@ -87,8 +87,24 @@ class TickStore:
     def delete_memories(self, memory_ids: Sequence[str]) -> None:
         """Forget the memories, all or none."""
         with self.engine.batch():
-            for key in memory_ids:
+            for key in _keys(memory_ids):
                 self.engine.forget(key)
+
+
+def _keys(memory_ids: Sequence[str]) -> list[str]:
+    """Return the keys, each once."""
+    if isinstance(memory_ids, str):  # else its characters would pass for keys
+        raise InvalidArgumentType(f"memory_ids must be a list of keys, got {type(memory_ids).__name__}")
+    return list(dict.fromkeys(memory_ids))
+
+
+def _refuse_own_file(engine: MemoryEngine, archive: FilePath) -> None:
+    """Refuse to write into the file of the engine, under whatever name."""
+    if engine.path is None or not Path(archive).exists():
+        return
+    for own in (Path(engine.path + suffix) for suffix in ("", "-wal", "-shm", "-journal")):
+        if own.exists() and own.samefile(archive):
+            raise Refused(f"archive {os.fspath(archive)} is the file in which the engine is kept")
 
 
 def export_jsonl(engine: MemoryEngine, path: FilePath, *, ms_per_tick: int) -> int:
@@ -189,6 +205,8 @@ def _record(memory: Memory, ms_per_tick: int) -> dict[str, Any]:
     if not _is_record(memory):
         return {"id": memory.key, "last_accessed_ms": millis, "importance": 1, EXTRA_FIELD: fields}
     content = fields.pop("content")
+    if content["last_accessed_ms"] != millis:  # accessed since: what the content says is kept as well
+        fields["last_accessed_ms"] = content["last_accessed_ms"]
     return {"id": memory.key, **content, "last_accessed_ms": millis, EXTRA_FIELD: fields}
 
 
@@ -210,7 +228,10 @@ def _memory(line: bytes, ms_per_tick: int, now: int, settings: tuple[int, float]
         raise InvalidArgument(f"{EXTRA_FIELD} must be an object, got {type(fields).__name__}")
     if fields.get("last_accessed_at") != tick:
         raise InvalidArgument(f"last_accessed_ms {millis} is tick {tick}, not {fields.get('last_accessed_at')}")
-    return memory_from_fields(key, fields if "content" in fields else {**fields, "content": record}), millis
+    if "content" not in fields:
+        record["last_accessed_ms"] = fields.get("last_accessed_ms", millis)
+        fields["content"] = record
+    return memory_from_fields(key, fields), millis
 
 
 def _names_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
