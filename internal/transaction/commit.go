@@ -100,7 +100,7 @@ func (t *Transaction) lockFiles(ctx context.Context) error {
 		}
 		_, err := t.data.get(ctx, m.place, deadline)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("%s %s: %w", m.role, show(m.path), err)
+			return fmt.Errorf("%s %s: %w", m.role, show(m.path), bare(err))
 		}
 	}
 	return nil

@@ -31,6 +31,10 @@ const (
 
 const sideMark = ".recolva-"
 
+// maxNameBytes is how long a name may be for the longest name beside it to fit
+// into the 255 bytes that file systems give to one.
+const maxNameBytes = 255 - len("."+sideMark+journalTmpSuffix)
+
 // place is a file's real path, cut in two.
 type place struct{ path, dir, base string }
 
@@ -93,6 +97,9 @@ func (e *engine) resolve(f Files) (fileSet, error) {
 		*m = &member{place: placeAt(real), role: r, mode: mode}
 		if strings.HasPrefix((*m).base, ".") && strings.Contains((*m).base, sideMark) {
 			return refusedf("%s %s has a name that recolva keeps for itself", r, show(name))
+		}
+		if n := len((*m).base); n > maxNameBytes && e.changes(*m) {
+			return refusedf("%s %s has a name of %d bytes, and the files beside it leave room for %d", r, show(name), n, maxNameBytes)
 		}
 		return nil
 	}

@@ -615,3 +615,34 @@ func TestNamelessInputIsRefused(t *testing.T) {
 	s.files.Input = fmt.Sprintf("/proc/self/fd/%d", f.Fd())
 	s.refuses(Failed, "has no name")
 }
+
+// A name is swept up to the length that leaves room for the files beside it;
+// a longer one is refused before anything is made.
+func TestLongNames(t *testing.T) {
+	s := openShop(t)
+	content := s.get("store")
+	for n, fits := range map[int]bool{maxNameBytes: true, maxNameBytes + 1: false, 241: false, 255: false} {
+		for _, role := range []*string{&s.files.Input, &s.files.Archive, &s.files.Audit} {
+			before := s.files
+			name := strings.Repeat("n", n)
+			*role = s.path(name)
+			s.put("store", content)
+			if role == &s.files.Input {
+				s.put(name, content)
+			}
+			if !fits {
+				s.refuses(Refused, fmt.Sprintf("has a name of %d bytes", n))
+			} else if err := s.sweep(nil); err != nil {
+				t.Errorf("%d bytes: %v", n, err)
+			}
+			s.noneLeft()
+			s.files = before
+			_ = os.Remove(s.path(name))
+		}
+	}
+	s.put(strings.Repeat("n", 255), content)
+	s.opts.Mutate, s.files = false, Files{Input: s.path(strings.Repeat("n", 255))}
+	if err := s.sweep(nil); err != nil {
+		t.Errorf("dry-run of a long name: %v", err)
+	}
+}

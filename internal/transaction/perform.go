@@ -257,7 +257,7 @@ func (t *Transaction) replaceInput() error {
 	home, w := t.home(), t.stage.retained
 	if !t.skips(linkOld) {
 		if err := t.fs.Link(home.path, home.side(oldSuffix)); err != nil {
-			return err
+			return fmt.Errorf("cannot replace %s: %w", show(home.path), bare(err))
 		}
 		if err := t.syncDir(home.dir, syncDirOld); err != nil {
 			return err
@@ -283,7 +283,7 @@ func (t *Transaction) replaceInput() error {
 		_ = w.close()
 	}
 	if err := t.fs.Rename(home.side(newSuffix), home.path); err != nil {
-		return err
+		return fmt.Errorf("cannot replace %s: %w", show(home.path), bare(err))
 	}
 	if err := t.syncDir(home.dir, syncDirCommit); err != nil {
 		return fmt.Errorf("%w: %w", errUnconfirmed, err)

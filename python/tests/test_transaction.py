@@ -126,6 +126,25 @@ def test_a_planted_lock_is_not_written_into(home: Path, victim: str, locked: str
     assert contents(home) == before
 
 
+@pytest.mark.parametrize("role", ["archive", "audit"])
+@pytest.mark.parametrize(("size", "fits"), [(234, True), (235, False), (241, False), (255, False)])
+def test_long_names(home: Path, role: str, size: int, fits: bool) -> None:
+    """A name is taken up to the length that leaves room for the files beside it."""
+    names = {"archive": "archive.jsonl", "audit": "audit.jsonl", role: "n" * size}
+
+    def sweep() -> object:
+        store, target = home / "store.jsonl", home / names["archive"]
+        return jsonl.archive_exponential_jsonl(store, target, audit=home / names["audit"], **ARGUMENTS)
+
+    if fits:
+        sweep()
+        assert set(contents(home)) == {"store.jsonl", *names.values()}
+    else:
+        with pytest.raises(Refused, match=rf"^{role} .* has a name of {size} bytes, .* leave room for 234$"):
+            sweep()
+        assert contents(home) == {"store.jsonl": OLD + NEW}
+
+
 def test_missing_files_are_os_errors(home: Path) -> None:
     """What the system reports passes as it is, with the name."""
     with pytest.raises(FileNotFoundError) as caught:

@@ -31,6 +31,9 @@ HOME_SIDES = (JOURNAL_TMP, NEW, ADD, AUD, OLD)
 
 _MARK = ".recolva-"
 
+MAX_NAME_BYTES = 255 - len(f".{_MARK}{JOURNAL_TMP}")
+"""How long a name may be for the longest name beside it to fit into what file systems allow."""
+
 _KINDS = (
     (stat.S_ISDIR, "a directory"),
     (stat.S_ISLNK, "a symbolic link"),
@@ -104,6 +107,12 @@ class Members:
         base = member.place.base
         if base.startswith(".") and _MARK in base:
             raise Refused(f"{role} {show(name)} has a name that recolva keeps for itself")
+        size = len(os.fsencode(base))
+        if size > MAX_NAME_BYTES and (self._mutate or role != "input"):
+            raise Refused(
+                f"{role} {show(name)} has a name of {size} bytes, "
+                f"and the files beside it leave room for {MAX_NAME_BYTES}"
+            )
         return member
 
     def __iter__(self) -> Iterator[Member]:
