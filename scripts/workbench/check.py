@@ -7,6 +7,7 @@ import time
 from typing import NamedTuple
 
 import check_go
+import check_long
 import check_package
 import check_python
 from checkout import CommandError
@@ -16,7 +17,7 @@ from toolbox import Toolbox, open_toolbox
 from native_build.toolchain import ToolchainError
 
 # In this order; the steps before the Python tests make what those use.
-STEPS = (*check_go.STEPS, *check_python.STEPS, *check_package.STEPS)
+STEPS = (*check_go.STEPS, *check_python.STEPS, *check_package.STEPS, *check_long.STEPS)
 
 
 class Outcome(NamedTuple):
