@@ -241,13 +241,13 @@ func TestEveryCrashState(t *testing.T) {
 	}
 }
 
-// nestedOdds is 16 in the test command, so that every scenario gets its share of
+// nestedOdds is 24 in the test command, so that every scenario gets its share of
 // the time; RECOLVA_NESTED_ODDS=1 tries a crash at every instant of recovery.
 func nestedOdds() int {
 	if n, err := strconv.Atoi(os.Getenv("RECOLVA_NESTED_ODDS")); err == nil {
 		return n
 	}
-	return 16
+	return 24
 }
 
 // long makes the tests here try everything; it takes minutes.

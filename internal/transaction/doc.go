@@ -161,10 +161,15 @@
 //   - append: the file must have its inode (if it existed), be at least size
 //     bytes long, at most joint and bytes longer, and every further byte must
 //     equal the staged one or be zero (a power cut); else a person is needed.
-//     It is cut to size and fsynced, or removed if it had not existed.
+//     It is cut to size and fsynced, or removed if it had not existed; the cut
+//     is made while nobody else has the file open, where the system can tell
+//     (Linux: F_SETLEASE F_WRLCK), and not if it has grown since the look.
 //   - replace: if the file's inode is next_ino, and it holds exactly what was
 //     staged, prior is renamed over it (or it is removed if none existed).
 //     If it still has its inode, nothing is to be done.
+//   - the first new.bytes of new must have the sum new.sha256, else somebody
+//     changed the store in place before a power cut undid the rename: a person
+//     is needed.
 //   - if new is longer than new.bytes, somebody wrote to it after a rename that
 //     a power cut undid: these lines are moved to the input, by a drain from new.
 //

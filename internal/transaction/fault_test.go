@@ -73,7 +73,7 @@ func checkFault(t *testing.T, w *world, trail string, err error) int {
 
 // TestEveryFaultInRecovery: a recovery whose operation fails can be repeated.
 func TestEveryFaultInRecovery(t *testing.T) {
-	states, stride := 0, 40
+	states, stride := 0, 60
 	if long {
 		stride = 1
 	}
