@@ -79,6 +79,8 @@ func runRestore(ctx context.Context, p *program, o *options) error {
 		p.note("nothing to restore: the archive holds none of these records")
 	case o.preview:
 		p.note(fmt.Sprintf("%d of %d records would be restored", out.Restored, out.Scanned))
+	case out.Placed == ledger.Merged && out.CarriedBytes > 0:
+		p.note(fmt.Sprintf("the records are where that run had found them; %d bytes that others wrote meanwhile are kept", out.CarriedBytes))
 	case out.Placed == ledger.Merged:
 		p.note("the store is byte for byte what that run had found")
 	default:

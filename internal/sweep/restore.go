@@ -31,8 +31,11 @@ type Restored struct {
 	Restored int64
 	Placed   string // ledger.Merged, ledger.Appended, or "" where nothing is restored
 	Bytes    int64  // of the restored records
-	Of       string // the run whose records came back, or ""
-	RunID    string // of the restore itself; "" where there is none
+	// CarriedBytes were written by others while files were replaced, and moved
+	// to the new ones.
+	CarriedBytes int64
+	Of           string // the run whose records came back, or ""
+	RunID        string // of the restore itself; "" where there is none
 }
 
 // Restore moves the records back by the same protocol as a sweep, archive and

@@ -6,7 +6,9 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"hash"
 	"io"
+	"os"
 
 	"github.com/iamfaham/recolva/internal/canon"
 	"github.com/iamfaham/recolva/internal/ledger"
@@ -36,28 +38,61 @@ func (t *restoring) run(ctx context.Context) (*Restored, error) {
 		t.out.RunID = ""
 		return t.nothing()
 	}
-	var old storefs.File
 	if t.placed == ledger.Merged {
-		var err error
-		if old, err = t.onlyReader(); err != nil {
+		if err := t.checkQuiet(); err != nil {
 			return nil, err
 		}
-		defer old.Close()
 	}
-	_, _, err := t.tx.Commit(ctx, nil, t.runLine)
-	var e *transaction.Error
-	if t.placed == ledger.Merged && errors.As(err, &e) && e.Class == transaction.Refused {
+	_, outcome, err := t.tx.Commit(ctx, nil, t.runLine)
+	switch class := transaction.ClassOf(err); {
+	case err == nil || class == transaction.Uncertain:
+		t.out.count(t.taken)
+		t.out.Placed, t.out.CarriedBytes = t.placed, outcome.CarriedBytes
+		return &t.out, err
+	case t.placed == ledger.Merged && class == transaction.Refused:
 		return nil, errNotMerged // somebody is at the store: adding to it harms nobody
 	}
+	return nil, err
+}
+
+// checkQuiet keeps a restore from putting a new file in the place of a store
+// that somebody has open for writing: its lines would have to be moved for as
+// long as it writes. What is written from now on is moved by the transaction.
+func (t *restoring) checkQuiet() error {
+	path, err := storefs.OS().RealPath(t.job.Store)
 	if err != nil {
-		return nil, err
+		return failed(err)
 	}
-	t.out.count(t.taken)
-	t.out.Placed = t.placed
-	if old != nil {
-		return &t.out, t.rescue(ctx, old)
+	f, err := storefs.OS().OpenFile(path, os.O_RDONLY, 0)
+	if err != nil {
+		return failed(err)
 	}
-	return &t.out, nil
+	defer f.Close()
+	writers, err := f.HasWriters()
+	if err != nil && !errors.Is(err, storefs.ErrUnsupported) {
+		return failed(err)
+	}
+	if writers {
+		return errNotMerged
+	}
+	return nil
+}
+
+// sumWriter is the digest of what is written to it.
+type sumWriter struct {
+	sum   hash.Hash
+	bytes int64
+}
+
+func (s *sumWriter) Write(p []byte) (int, error) {
+	s.bytes += int64(len(p))
+	return s.sum.Write(p)
+}
+
+func (s *sumWriter) digest() (d transaction.Digest) {
+	d.Bytes = s.bytes
+	s.sum.Sum(d.SHA256[:0])
+	return d
 }
 
 // stage writes the new archive, the records for the store, and the audit.

@@ -78,6 +78,9 @@ func (w *world) checkSettled() error {
 		if !strings.Contains(archive+textOf(w, auditPath), note) {
 			return fmt.Errorf("lost: %s", note)
 		}
+		if n := count[note]; n > 1 && !w.torn {
+			return fmt.Errorf("%d times: %s", n, note)
+		}
 		delete(count, note)
 	}
 	for line := range count {
@@ -129,6 +132,9 @@ func (w *world) checkOlder() error {
 	}
 	if w.hadArchive && w.archiveMode == Replace {
 		a := textOf(w, archivePath)
+		for _, note := range w.notes {
+			a = strings.Replace(a, "\n"+note+"\n", "", 1)
+		}
 		if a != oldArchive && strings.Contains(a, oldArchive) || a == "" {
 			return fmt.Errorf("the archive was neither kept nor replaced: %q", a)
 		}

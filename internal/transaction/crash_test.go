@@ -37,6 +37,8 @@ func scenarios() []scenario {
 		scenario{name: "replace both, held", mode: "archive", audit: true, hadArchive: true, hadAudit: true, archiveMode: Replace, auditMode: Replace, agent: "held"},
 		scenario{name: "replace new files", mode: "archive", audit: true, archiveMode: Replace, auditMode: Replace, agent: "lock"},
 		scenario{name: "replace the archive", mode: "archive", audit: true, hadArchive: true, archiveMode: Replace},
+		scenario{name: "replace the archive", mode: "archive", hadArchive: true, archiveMode: Replace, agent: "late"},
+		scenario{name: "replace the archive", mode: "archive", audit: true, hadAudit: true, hadArchive: true, archiveMode: Replace, agent: "late"},
 		scenario{name: "replace the audit", mode: "delete", audit: true, hadAudit: true, auditMode: Replace},
 		scenario{name: "two stores, one archive", mode: "archive", audit: true, hadArchive: true, hadAudit: true, second: true},
 		scenario{name: "two stores, one new archive", mode: "archive", audit: true, second: true},
@@ -209,6 +211,11 @@ func (x *explorer) again(w *world, trail string) {
 		w.lines = slices.DeleteFunc(w.lines, func(line string) bool { return strings.Contains(archive, line) })
 	}
 	err := w.sweep(w.disk.Process(sweeperPID), storePath, x.hooks)
+	if w.archiveMode == Replace { // what stood there before this sweep may go
+		w.notes = slices.DeleteFunc(slices.Clone(w.notes), func(note string) bool {
+			return !strings.Contains(textOf(w, archivePath), note)
+		})
+	}
 	if err == nil {
 		err = w.checkSettled()
 	}

@@ -82,6 +82,7 @@
 //     store, each piece journalled first. Without leases: until it has not
 //     grown for a fifth of a second. After at most two seconds with a writer:
 //     class Uncertain, the journal and old stay, and the next run goes on.
+//     Then the same from prior to an archive that was replaced.
 //  9. Remove the journal, directory fsync; only then the other companions.
 //
 // An error in steps 5 to 7 is settled at once, as recovery would. A failed
@@ -118,11 +119,12 @@
 //	  bytes        how many bytes are added (the joint not counted), sha256 is their sum
 //	  next_ino     replace: inode of the file named next; else 0
 //	drain          null, or how far lines have been moved to the store:
-//	  source       "old" (after the commit) or "new" (after a commit that a power cut undid)
+//	  source       "old" (after the commit), "new" (after a commit that a power cut undid), or
+//	               "prior" (after "old": from the replaced archive; its store is the new archive)
 //	  from         bytes of the source before this offset are done
 //	  piece        null, or {"to","ino","base","joint","sha256"}: the bytes [from, to) of the
 //	               source, with this sum, are being appended (after a newline if joint) to the
-//	               store, which has inode ino and is base bytes long
+//	               store or archive, which has inode ino and is base bytes long
 //
 // A path is a string of bytes, and each byte is written as the character with
 // its number, U+0000 to U+00FF (Latin-1), whatever the encoding of the name.
@@ -192,7 +194,9 @@
 // between the last look at the inode and the rename. A writer that appends
 // without the lock may, after a power cut during the drain, find a line of its
 // own torn or twice, never lost. A writer without the lock that appends to the
-// archive or audit during the commit makes a later roll back need a person.
+// archive or audit during the commit makes a later roll back need a person; one
+// that opens a replaced archive in the instant in which a roll back puts the
+// earlier one in its place loses what it writes there.
 // After a power cut right behind a commit, companions of archive and audit
 // that were already removed may be back; the next sweep that names these
 // files removes them. Inode numbers must be stable, so a store

@@ -22,30 +22,80 @@ const (
 	graceTime = 200 * time.Millisecond
 )
 
-// drain moves to the store what others write to the old input, which has lost
-// its name, until nobody has it open for writing.
+// drain moves to where they belong the lines that others write to a file that
+// has lost its name, until nobody has it open for writing: first the old input,
+// then the archive that was replaced.
 func (e *engine) drain(ctx context.Context, home place, j *journal) (moved int64, err error) {
-	path := home.side(oldSuffix)
-	f, err := e.fs.OpenFile(path, os.O_RDONLY, 0)
-	if err != nil {
-		if _, exists, _ := e.lookup(path); !exists {
-			return 0, nil // a commit that was cut off after the last drain
+	if j.Drain == nil || j.Drain.Source == sourceOld {
+		if moved, err = e.drainInput(ctx, home, j); err != nil {
+			return moved, err
 		}
+	}
+	for i := range j.Targets {
+		if tg := &j.Targets[i]; tg.Role == roleArchive && tg.Mode == modeReplace && tg.Existed {
+			more, err := e.drainPrior(ctx, home, j, tg)
+			return moved + more, err
+		}
+	}
+	return moved, nil
+}
+
+// drainInput drains the old input into the store.
+func (e *engine) drainInput(ctx context.Context, home place, j *journal) (int64, error) {
+	f, err := e.openOld(home.side(oldSuffix), j.Old.Ino)
+	if err != nil || f == nil {
 		return 0, err
 	}
 	defer f.Close()
-	if info, err := f.Stat(); err != nil || info.Ino != j.Old.Ino {
-		return 0, errors.Join(err, needsPersonf("%s is not the file that the journal beside it names", show(path)))
-	}
 	if j.Drain == nil {
 		j.Drain = &drain{Source: sourceOld, From: j.Old.Bytes}
 	}
-	m := &mover{engine: e, home: home, journal: j, source: f}
-	if err := m.resume(ctx); err != nil {
-		return m.moved, err
+	m := &mover{engine: e, home: home, store: home, journal: j, source: f}
+	if j.Old.Open {
+		m.openAt = j.Old.Bytes
 	}
-	err = m.run(ctx)
-	return m.moved, err
+	return m.drain(ctx)
+}
+
+// drainPrior drains the archive that was replaced into the one in its place,
+// if anybody wrote to it. In a restore it is the store.
+func (e *engine) drainPrior(ctx context.Context, home place, j *journal, tg *target) (int64, error) {
+	p := tg.Path.place(home)
+	e.data.release(p) // we would count as its writer
+	f, err := e.openOld(p.side(priorSuffix), tg.Ino)
+	if err != nil || f == nil {
+		return 0, err
+	}
+	defer f.Close()
+	open, err := endsOpen(f, tg.Size)
+	if err != nil {
+		return 0, err
+	}
+	if j.Drain == nil || j.Drain.Source != sourcePrior {
+		j.Drain = &drain{Source: sourcePrior, From: tg.Size}
+	}
+	m := &mover{engine: e, home: home, store: p, journal: j, source: f}
+	if open {
+		m.openAt = tg.Size
+	}
+	return m.drain(ctx)
+}
+
+// openOld opens a file under its second name, which must be the inode of the
+// journal; nil when a run was cut off after its last drain.
+func (e *engine) openOld(path string, ino uint64) (storefs.File, error) {
+	f, err := e.fs.OpenFile(path, os.O_RDONLY, 0)
+	if err != nil {
+		if _, exists, _ := e.lookup(path); !exists {
+			return nil, nil
+		}
+		return nil, err
+	}
+	if info, err := f.Stat(); err != nil || info.Ino != ino {
+		_ = f.Close()
+		return nil, errors.Join(err, needsPersonf("%s is not the file that the journal beside it names", show(path)))
+	}
+	return f, nil
 }
 
 // mover moves the lines of an old file to the store, piece by piece. Each
@@ -53,10 +103,20 @@ func (e *engine) drain(ctx context.Context, home place, j *journal) (moved int64
 // can be told from one that was not.
 type mover struct {
 	*engine
-	home    place
+	home    place // of the journal
+	store   place // where the lines go
 	journal *journal
 	source  storefs.File
+	openAt  int64 // where a line was settled that had no newline; 0 for none
 	moved   int64
+}
+
+func (m *mover) drain(ctx context.Context) (int64, error) {
+	err := m.resume(ctx)
+	if err == nil {
+		err = m.run(ctx)
+	}
+	return m.moved, err
 }
 
 // run goes on until the source has no writer and nothing is left in it.
@@ -81,7 +141,7 @@ func (m *mover) run(ctx context.Context) error {
 		case !writers:
 			return nil
 		case !blind && m.fs.Now() >= deadline:
-			return uncertainf("%s is swept, but a writer still holds its old file open; what it writes is moved by the next run", show(m.home.path))
+			return uncertainf("%s is swept, but a writer still holds its old file open; what it writes is moved by the next run", show(m.store.path))
 		}
 		if !more {
 			if err := m.fs.Sleep(ctx, wait); err != nil {
@@ -103,11 +163,11 @@ func (m *mover) move(ctx context.Context, whole bool) (more bool, err error) {
 		d.From++
 		return true, nil
 	}
-	store, err := m.data.get(ctx, m.home, m.deadline())
+	store, err := m.data.get(ctx, m.store, m.deadline())
 	if err != nil {
 		return false, err
 	}
-	defer m.data.release(m.home)
+	defer m.data.release(m.store)
 	if err := m.append(store, data); err != nil {
 		return false, err
 	}
@@ -120,8 +180,7 @@ func (m *mover) move(ctx context.Context, whole bool) (more bool, err error) {
 // that was swept without one. That line is settled already, and whatever is
 // appended behind it gets a newline first.
 func (m *mover) completesLast(data []byte) bool {
-	d, old := m.journal.Drain, m.journal.Old
-	return d.Source == sourceOld && old.Open && d.From == old.Bytes && data[0] == '\n'
+	return m.openAt > 0 && m.journal.Drain.From == m.openAt && data[0] == '\n'
 }
 
 func (m *mover) append(store storefs.File, data []byte) error {
@@ -200,13 +259,13 @@ func (m *mover) resume(ctx context.Context) error {
 		return err
 	}
 	if sum := sha256.Sum256(data); hex.EncodeToString(sum[:]) != d.Piece.SHA256 {
-		return needsPersonf("the old file of %s was changed while it was moved", show(m.home.path))
+		return needsPersonf("the old file of %s was changed while it was moved", show(m.store.path))
 	}
-	store, err := m.data.get(ctx, m.home, m.deadline())
+	store, err := m.data.get(ctx, m.store, m.deadline())
 	if err != nil {
 		return err
 	}
-	defer m.data.release(m.home)
+	defer m.data.release(m.store)
 	done, err := m.settlePiece(store, data)
 	if err != nil {
 		return err
@@ -240,7 +299,7 @@ func (m *mover) settlePiece(store storefs.File, data []byte) (int64, error) {
 	}
 	lines := bytes.LastIndexByte(data[:match], '\n') + 1
 	if match > lines {
-		m.warn(fmt.Sprintf("%s: a line that was moved to its end is torn there, and follows once more whole", show(m.home.path)))
+		m.warn(fmt.Sprintf("%s: a line that was moved to its end is torn there, and follows once more whole", show(m.store.path)))
 	}
 	return int64(lines), nil
 }

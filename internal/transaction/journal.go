@@ -75,9 +75,10 @@ func (t target) added() int64 {
 }
 
 // drain says how far lines have been moved to the store from the old input
-// (after the commit) or from a new input whose commit a power cut undid.
+// (after the commit) or from a new input whose commit a power cut undid; or to
+// the archive from the one that it replaced.
 type drain struct {
-	Source string `json:"source"` // "old" or "new"
+	Source string `json:"source"` // "old", "new" or "prior"
 	From   int64  `json:"from"`   // bytes before this offset of the source are done
 	Piece  *piece `json:"piece"`  // the piece that is being moved now
 }
@@ -91,8 +92,9 @@ type piece struct {
 }
 
 const (
-	sourceOld = "old"
-	sourceNew = "new"
+	sourceOld   = "old"
+	sourceNew   = "new"
+	sourcePrior = "prior"
 )
 
 // byteName is a file name in JSON: each byte stands as the character of the

@@ -55,7 +55,9 @@ func (t *Transaction) asUncertain(home place, err error) error {
 func (t *Transaction) undo(ctx context.Context, j *journal, touched map[role]bool, cause error) (moved int64, err error) {
 	home := t.home()
 	t.input.close()
-	_ = t.stage.retained.close()
+	for _, s := range t.stage.all() {
+		_ = s.close() // it would count as a writer
+	}
 	committed, err := t.isCommitted(home, j)
 	if err == nil && committed {
 		moved, err = t.finish(ctx, home, j)

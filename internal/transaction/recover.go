@@ -365,7 +365,7 @@ func (e *engine) moveExtra(ctx context.Context, home place, j *journal) (int64, 
 	if j.Drain == nil {
 		j.Drain = &drain{Source: sourceNew, From: j.New.Bytes}
 	}
-	m := &mover{engine: e, home: home, journal: j, source: f}
+	m := &mover{engine: e, home: home, store: home, journal: j, source: f}
 	if err := m.resume(ctx); err != nil {
 		return m.moved, err
 	}

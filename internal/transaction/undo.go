@@ -86,6 +86,24 @@ func (e *engine) removeDurably(p place) error {
 	return e.syncDir(p.dir, syncDirUndo)
 }
 
+// checkUnused refuses to take a file from under its name while somebody has it
+// open for writing: what that one wrote would be gone with it.
+func (e *engine) checkUnused(p place) error {
+	f, err := e.fs.OpenFile(p.path, os.O_RDONLY, 0)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	writers, err := f.HasWriters()
+	if err == nil && writers {
+		return refusedf("%s cannot be put back: another process has it open for writing", show(p.path))
+	}
+	if errors.Is(err, storefs.ErrUnsupported) {
+		return nil
+	}
+	return err
+}
+
 // checkCut makes sure that all bytes past the target's earlier length are
 // ours: equal to what was staged, or zero where a power cut lost the data.
 func (e *engine) checkCut(home, p place, tg *target, f storefs.File, size int64) error {
@@ -186,6 +204,14 @@ func (e *engine) planRestore(p place, tg *target, f storefs.File, info storefs.I
 		if !tg.Existed || info.Ino != tg.Ino {
 			return nil, needsPersonf("%s %s is neither the file before nor the one after an unfinished sweep", tg.Role, show(p.path))
 		}
+		// A power cut may have undone the renaming, but not what others wrote after it.
+		next, exists, err := e.lookup(p.side(nextSuffix))
+		if err == nil && exists && next.Ino == tg.NextIno && next.Size > tg.Bytes {
+			err = needsPersonf("%s holds more than an unfinished sweep wrote to it", show(p.side(nextSuffix)))
+		}
+		if err != nil {
+			return nil, err
+		}
 		return func() error { return e.syncDir(p.dir, syncDirUndo) }, nil
 	}
 	if ok, err := e.addedIntact(f, tg); err != nil || !ok || info.Size != tg.Bytes {
@@ -206,6 +232,9 @@ func (e *engine) planRestore(p place, tg *target, f storefs.File, info storefs.I
 	}
 	return func() error {
 		e.data.release(p)
+		if err := e.checkUnused(p); err != nil {
+			return err
+		}
 		if err := e.fs.Rename(p.side(priorSuffix), p.path); err != nil {
 			return err
 		}

@@ -512,7 +512,7 @@ def test_gunicorn_preload(tmp_path):
     (tmp_path / "app.py").write_text(APPLICATION, encoding="utf-8")
     log = tmp_path / "log"
     options = ["--preload", "--workers", "3", "--timeout", "30", "--bind", "127.0.0.1:0", "--log-file", str(log)]
-    environment = {**os.environ, "PYTHONPATH": SOURCE}
+    environment = {**os.environ, "PYTHONPATH": SOURCE, "RECOLVA_NATIVE": "1"}
     command = [sys.executable, "-Wignore", "-m", "gunicorn", *options, "app:application"]
     server = subprocess.Popen(command, cwd=tmp_path, env=environment)
     try:

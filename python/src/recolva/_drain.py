@@ -7,17 +7,18 @@ after a crash it can be told from one that was not.
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Optional
 
 from recolva import _ranges
-from recolva._journal import Drain, Journal, Piece
+from recolva._journal import Drain, Journal, Piece, place_of
 from recolva._locks import Deadline
-from recolva._places import NEW, OLD, Place, show
+from recolva._places import NEW, OLD, PRIOR, Place, show
 from recolva._system import READ
 from recolva.errors import CommittedUncertain, NeedsRecovery
 
 if TYPE_CHECKING:
     from recolva._engine import Engine
+    from recolva._journal import Target
     from recolva._system import File
 
 _PIECE_BYTES = 1 << 20
@@ -34,28 +35,70 @@ _TIMEOUT_SECONDS = 2.0
 
 
 class Mover:
-    """Moves the lines of a nameless file to the store of a home."""
+    """Moves the lines of a nameless file to where they belong: the store of a home, in the end its archive."""
 
     def __init__(self, engine: Engine, home: Place, journal: Journal) -> None:
         self._engine, self._system, self._home, self._journal = engine, engine.system, home, journal
+        self._store = home
+        self._open_at = 0  # where a line was settled that had no newline; 0 for none
         self.moved = 0
         """Bytes that were moved."""
 
-    def drain_old(self) -> None:
-        """Move what others write to the old input, until nobody has it open for writing."""
-        path, old = self._home.side(OLD), self._journal.old
+    def drain(self) -> None:
+        """Move what others write to the old input, then to an archive that was replaced.
+
+        It goes on until nobody has these files open for writing.
+        """
+        if self._journal.drain is None or self._journal.drain.source == "old":
+            self._drain_input()
+        for target in self._journal.targets or []:
+            if target.role == "archive" and target.mode == "replace" and target.existed:
+                self._drain_prior(target)
+
+    def _drain_input(self) -> None:
+        old = self._journal.old
+        source = self._open_old(self._home.side(OLD), None if old is None else old.ino)
+        if source is None or old is None:
+            return
         try:
-            source = self._system.open(path, READ)
-        except FileNotFoundError:
-            return  # a commit that was cut off after the last drain
-        try:
-            if old is None or source.info().inode != old.ino:
-                raise NeedsRecovery(f"{show(path)} is not the file that the journal beside it names")
             drain = self._journal.drain = self._journal.drain or Drain("old", old.bytes)
+            self._open_at = old.bytes if old.open else 0
             self._resume(source, drain)
             self._run(source, drain)
         finally:
             source.close()
+
+    def _drain_prior(self, target: Target) -> None:
+        """Drain the archive that was replaced into the one in its place; in a restore it is the store."""
+        place = place_of(target.path, self._home)
+        self._engine.data.release(place)  # we would count as its writer
+        source = self._open_old(place.side(PRIOR), target.ino)
+        if source is None:
+            return
+        try:
+            drain = self._journal.drain
+            if drain is None or drain.source != "prior":
+                drain = self._journal.drain = Drain("prior", target.size)
+            self._store = place
+            self._open_at = target.size if _ranges.ends_open(source, target.size) else 0
+            self._resume(source, drain)
+            self._run(source, drain)
+        finally:
+            source.close()
+
+    def _open_old(self, path: str, inode: Optional[int]) -> Optional[File]:
+        """Open a file under its second name; None if a run was cut off after its last drain."""
+        try:
+            source = self._system.open(path, READ)
+        except FileNotFoundError:
+            return None
+        try:
+            if source.info().inode != inode:
+                raise NeedsRecovery(f"{show(path)} is not the file that the journal beside it names")
+        except BaseException:
+            source.close()
+            raise
+        return source
 
     def move_extra(self) -> None:
         """Save lines that a writer appended to a new input whose commit a power cut undid."""
@@ -89,7 +132,7 @@ class Mover:
                 return
             if known is not None and deadline.over:
                 text = "is swept, but a writer still holds its old file open; what it writes is moved by the next run"
-                raise CommittedUncertain(f"{show(self._home.path)} {text}")
+                raise CommittedUncertain(f"{show(self._store.path)} {text}")
             system.sleep(wait)
             wait = min(2 * wait, 0.05)
 
@@ -104,11 +147,11 @@ class Mover:
         if self._completes_last(drain, data):
             drain.from_ += 1
             return True
-        store = self._engine.data.get(self._home, self._engine.deadline())
+        store = self._engine.data.get(self._store, self._engine.deadline())
         try:
             self._append(store, drain, data)
         finally:
-            self._engine.data.release(self._home)
+            self._engine.data.release(self._store)
         drain.from_, drain.piece = drain.from_ + len(data), None
         self.moved += len(data)
         return True
@@ -118,9 +161,7 @@ class Mover:
 
         That line is settled already, and whatever is appended behind it gets a newline first.
         """
-        old = self._journal.old
-        at_end = drain.source == "old" and old is not None and old.open and drain.from_ == old.bytes
-        return at_end and data.startswith(b"\n")
+        return drain.from_ == self._open_at > 0 and data.startswith(b"\n")
 
     def _append(self, store: File, drain: Drain, data: bytes) -> None:
         info = store.info()
@@ -160,13 +201,13 @@ class Mover:
             return
         data = _ranges.read_full(source, drain.from_, piece.to - drain.from_)
         if hashlib.sha256(data).hexdigest() != piece.sha256:
-            raise NeedsRecovery(f"the old file of {show(self._home.path)} was changed while it was moved")
-        store = self._engine.data.get(self._home, self._engine.deadline())
+            raise NeedsRecovery(f"the old file of {show(self._store.path)} was changed while it was moved")
+        store = self._engine.data.get(self._store, self._engine.deadline())
         try:
             done = self._settle_piece(store, piece, data)
             store.sync()
         finally:
-            self._engine.data.release(self._home)
+            self._engine.data.release(self._store)
         drain.from_, drain.piece = drain.from_ + done, None
 
     def _settle_piece(self, store: File, piece: Piece, data: bytes) -> int:
@@ -182,7 +223,7 @@ class Mover:
         lines = data.rfind(b"\n", 0, match) + 1
         if match > lines:
             text = "a line that was moved to its end is torn there, and follows once more whole"
-            self._engine.warnings.append(f"{show(self._home.path)}: {text}")
+            self._engine.warnings.append(f"{show(self._store.path)}: {text}")
         return lines
 
     def _cut_torn(self, store: File, piece: Piece, data: bytes, size: int) -> bool:

@@ -99,7 +99,8 @@ class Drain:
     """How far lines were moved to the store from the file that `source` names."""
 
     source: str
-    """`old`: the input before a commit; `new`: the one of a commit that a power cut undid."""
+    """`old`: the input before a commit; `new`: the one of a commit that a power cut undid;
+    `prior`: the archive that was replaced, whose store is the new one."""
     from_: int
     """Bytes before this offset of the source are done."""
     piece: Optional[Piece] = None

@@ -62,8 +62,8 @@ def _uncertain(t: Transaction, error: Exception) -> NoReturn:
 def _undo(t: Transaction, journal: Journal, touched: set[str], cause: BaseException) -> None:
     """Settle a commit that met an error; the rename may have happened even though it reported one."""
     t.input.file.close()
-    if t.retained is not None:
-        t.retained.close()
+    for staged in t.staged():
+        staged.close()  # it would count as a writer
     try:
         committed = t.settler.is_committed(t.home, journal)
         if not committed:

@@ -169,7 +169,7 @@ class Settler:
     def finish(self, home: Place, journal: Journal) -> int:
         """Complete a committed run; return how many bytes others had written to the old input."""
         mover = Mover(self._engine, home, journal)
-        mover.drain_old()
+        mover.drain()
         self._close(home, journal)
         return mover.moved
 

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Callable
 
 from recolva import _ranges
 from recolva._journal import Journal, Target, place_of
-from recolva._places import PRIOR, Place, show
+from recolva._places import NEXT, PRIOR, Place, show
 from recolva._stage import staged_name
 from recolva._system import READ
-from recolva.errors import NeedsRecovery
+from recolva.errors import NeedsRecovery, Refused
 
 if TYPE_CHECKING:
     from recolva._engine import Engine
@@ -92,6 +92,10 @@ class Undo:
             if not target.existed or info.inode != target.ino:
                 text = "is neither the file before nor the one after an unfinished sweep"
                 raise NeedsRecovery(f"{target.role} {show(place.path)} {text}")
+            # A power cut may have undone the renaming, but not what others wrote after it.
+            waiting = system.lookup(place.side(NEXT))
+            if waiting is not None and waiting.inode == target.next_ino and waiting.size > target.bytes:
+                raise NeedsRecovery(f"{show(place.side(NEXT))} holds more than an unfinished sweep wrote to it")
             return lambda: system.sync_directory(place.directory)
         if info.size != target.bytes or not added_intact(file, target):
             raise NeedsRecovery(f"{target.role} {show(place.path)} holds more than an unfinished sweep wrote to it")
@@ -105,10 +109,24 @@ class Undo:
 
         def restore() -> None:
             self._engine.data.release(place)
+            self._check_unused(place)
             system.rename(prior_path, place.path)
             system.sync_directory(place.directory)
 
         return restore
+
+    def _check_unused(self, place: Place) -> None:
+        """Refuse to take a file from under its name while somebody has it open for writing.
+
+        What that one wrote would be gone with it.
+        """
+        file = self._system.open(place.path, READ)
+        try:
+            writers = file.has_writers()
+        finally:
+            file.close()
+        if writers:
+            raise Refused(f"{show(place.path)} cannot be put back: another process has it open for writing")
 
 
 def equal_or_zero(file: File, start: int, end: int, want: File) -> bool:

@@ -1,0 +1,172 @@
+package transaction
+
+import (
+	"context"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/iamfaham/recolva/internal/storefs"
+)
+
+// stopped is a file system that a sweep is killed on: after the renaming to a
+// name, or before it.
+type stopped struct {
+	storefs.FS
+	at    string
+	first bool
+}
+
+type killed struct{}
+
+func (s stopped) Rename(oldName, newName string) error {
+	if newName != s.at {
+		return s.FS.Rename(oldName, newName)
+	}
+	if s.first {
+		panic(killed{})
+	}
+	if err := s.FS.Rename(oldName, newName); err != nil {
+		return err
+	}
+	panic(killed{})
+}
+
+// killAt sweeps with the archive replaced until the renaming to name.
+func (s *shop) killAt(name string, first bool) {
+	s.Helper()
+	s.files.ArchiveMode = Replace
+	s.put("archive", "earlier\n")
+	defer func() {
+		if _, ok := recover().(killed); !ok {
+			s.Fatal("the sweep was not stopped")
+		}
+	}()
+	t, err := Begin(context.Background(), stopped{storefs.OS(), s.path(name), first}, s.files, s.opts)
+	if err != nil {
+		s.Fatal(err)
+	}
+	for _, id := range []string{"a", "c"} {
+		_, _ = t.Retained().Write([]byte(record(id, true) + "\n"))
+	}
+	_, _ = t.Pruned().Write([]byte(record("b", false) + "\n"))
+	if _, err := t.Input().Read(make([]byte, t.InputSize())); err != nil {
+		s.Fatal(err)
+	}
+	_, _, err = t.Commit(context.Background(), nil, nil)
+	s.Fatalf("the sweep went on: %v", err)
+}
+
+func (s *shop) recover() error {
+	_, err := Recover(context.Background(), storefs.OS(), s.files.Input, s.opts)
+	return err
+}
+
+func (s *shop) appendTo(name string) *os.File {
+	s.Helper()
+	f, err := os.OpenFile(s.path(name), os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		s.Fatal(err)
+	}
+	s.Cleanup(func() { _ = f.Close() })
+	return f
+}
+
+// What a writer appends to an archive that is being replaced follows into the
+// new one, once, if the sweep is killed right after its commit.
+func TestLateLinesFollowAReplacedArchive(t *testing.T) {
+	s := openShop(t)
+	s.killAt("store", false)
+	if got := s.get("archive"); got != record("b", false)+"\n" {
+		t.Fatalf("the archive is %q", got)
+	}
+	writer := s.appendTo(".archive.recolva-prior")
+	_, _ = writer.WriteString("late\n")
+	_ = writer.Close()
+	for range 2 {
+		if err := s.recover(); err != nil {
+			t.Fatal(err)
+		}
+		if got, want := s.get("archive"), record("b", false)+"\nlate\n"; got != want {
+			t.Errorf("the archive is %q, want %q", got, want)
+		}
+	}
+	s.noneLeft()
+}
+
+// A writer that holds the replaced archive on keeps the journal; the run after
+// it moves the rest.
+func TestHeldReplacedArchiveIsUncertain(t *testing.T) {
+	s := openShop(t)
+	s.killAt("store", false)
+	writer := s.appendTo(".archive.recolva-prior")
+	if held, err := hasWriters(s.path(".archive.recolva-prior")); err != nil || !held {
+		t.Skipf("this system does not tell writers: %v", err)
+	}
+	_, _ = writer.WriteString("one\ntw")
+	s.opts.LockTimeout = 0
+	if err := s.recover(); ClassOf(err) != Uncertain || !strings.Contains(err.Error(), "still holds its old file open") {
+		t.Errorf("got %v", err)
+	}
+	_, _ = writer.WriteString("o\n")
+	_ = writer.Close()
+	if err := s.recover(); err != nil {
+		t.Error(err)
+	}
+	if got, want := s.get("archive"), record("b", false)+"\none\ntwo\n"; got != want {
+		t.Errorf("the archive is %q, want %q", got, want)
+	}
+	s.noneLeft()
+}
+
+func hasWriters(path string) (bool, error) {
+	f, err := storefs.OS().OpenFile(path, os.O_RDONLY, 0)
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	return f.HasWriters()
+}
+
+// A new archive is not taken back while somebody has it open for writing.
+func TestRollBackWaitsForWriters(t *testing.T) {
+	s := openShop(t)
+	s.killAt("store", true)
+	writer := s.appendTo("archive")
+	if held, err := hasWriters(s.path("archive")); err != nil || !held {
+		t.Skipf("this system does not tell writers: %v", err)
+	}
+	if err := s.recover(); ClassOf(err) != Refused || !strings.Contains(err.Error(), "open for writing") {
+		t.Errorf("got %v", err)
+	}
+	_ = writer.Close()
+	if err := s.recover(); err != nil {
+		t.Error(err)
+	}
+	if got := s.get("archive"); got != "earlier\n" {
+		t.Errorf("the archive is %q", got)
+	}
+	s.noneLeft()
+}
+
+// What was written to a new archive, whose renaming a power cut undid, needs a
+// person: it is not removed.
+func TestLinesInAnUndoneArchiveNeedAPerson(t *testing.T) {
+	s := openShop(t)
+	s.killAt("store", true)
+	for _, err := range []error{
+		os.Rename(s.path("archive"), s.path(".archive.recolva-next")),
+		os.Rename(s.path(".archive.recolva-prior"), s.path("archive")),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, _ = s.appendTo(".archive.recolva-next").WriteString("late\n")
+	if err := s.recover(); ClassOf(err) != NeedsPerson || !strings.Contains(err.Error(), "holds more than") {
+		t.Errorf("got %v", err)
+	}
+	if got, want := s.get(".archive.recolva-next"), record("b", false)+"\nlate\n"; got != want {
+		t.Errorf("what was staged is %q, want %q", got, want)
+	}
+}
