@@ -32,7 +32,9 @@ func (a agent) on(d *simfs.Disk) agent {
 }
 
 // careless agents append without the lock.
-func (a agent) careless() bool { return a.kind == "append" || a.kind == "slow" || a.kind == "held" }
+func (a agent) careless() bool {
+	return a.kind == "append" || a.kind == "slow" || a.kind == "held" || a.kind == "late"
+}
 
 func (a *agent) line() string {
 	a.count++
@@ -76,6 +78,8 @@ func (a *agent) act(w *world) {
 		a.lockAnd(w, p, a.edit)
 	case "archiver", "auditor": // appends to the archive or audit, without the lock
 		a.note(w, p)
+	case "late": // has the archive open while it is replaced, and writes to the one that was
+		a.noteLate(w, p)
 	case "rival": // another sweep of the same store
 		if a.budget > 0 {
 			a.budget--
@@ -132,6 +136,32 @@ func (a *agent) note(w *world, p *simfs.Process) {
 var rivalSkip step
 
 func (w *world) agentSkip() step { return rivalSkip }
+
+// noteLate opens the archive that is about to be replaced, and appends to that
+// file, whatever its name is by then.
+func (a *agent) noteLate(w *world, p *simfs.Process) {
+	if a.file == nil {
+		prior, err := p.Lstat(placeAt(archivePath).side(priorSuffix))
+		now, nowErr := p.Lstat(archivePath)
+		if a.budget == 0 || errors.Join(err, nowErr) != nil || !prior.SameFile(now) {
+			return
+		}
+		if f, err := p.OpenFile(archivePath, appendFlags, 0); err == nil {
+			a.file = f.(*simfs.File)
+		}
+		return
+	}
+	defer a.close()
+	if a.budget == 0 {
+		return
+	}
+	a.budget--
+	line := fmt.Sprintf(`{"note":"late %d"}`, a.budget)
+	_, err := a.file.Write([]byte("\n" + line + "\n"))
+	if err = errors.Join(err, a.file.Sync()); err == nil {
+		w.notes = append(slices.Clip(w.notes), line)
+	}
+}
 
 func (a *agent) open(p *simfs.Process) bool {
 	f, err := p.OpenFile(storePath, appendFlags, 0)
