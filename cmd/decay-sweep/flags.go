@@ -177,15 +177,21 @@ func (f *flagValue) Set(s string) error {
 	}
 	f.o.given[f.row.name] = true
 	if err := f.row.set(f.o, s); err != nil {
-		f.o.fault = misusef(f.seeHelp, "--%s %v", f.row.name, err)
+		hint := f.seeHelp
+		var m *misuse
+		if errors.As(err, &m) {
+			hint = m.hint
+		}
+		f.o.fault = misusef(hint, "--%s %v", f.row.name, err)
 		return f.o.fault
 	}
 	return nil
 }
 
-// nearest returns the known name with the fewest edits from name, if few.
+// nearest returns the known name with the fewest edits from name: at most two,
+// and no more than half of its letters.
 func nearest(name string, names []string) string {
-	best, least := "", 3
+	best, least := "", min(3, len(name)/2+1)
 	for _, known := range names {
 		if d := distance(name, known); d < least || strings.HasPrefix(known, name) && best == "" {
 			best, least = known, min(d, least)

@@ -77,6 +77,9 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 // do finds the verb, reads its flags and runs it.
 func (p *program) do(ctx context.Context, args []string) error {
 	verbs := verbTable()
+	if len(args) > 0 && args[0] == "help" { // as other programs have it: help VERB
+		args = append(args[1:len(args):len(args)], "--help")
+	}
 	v, rest := &verbs[0], args
 	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
 		for i := range verbs {

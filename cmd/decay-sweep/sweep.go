@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/iamfaham/recolva/internal/sweep"
 )
@@ -19,6 +20,9 @@ func sweepVerb() verb {
 }
 
 func runSweep(ctx context.Context, p *program, o *options) error {
+	if o.given["now-ms"] && looksLikeSeconds(o.now) {
+		p.warn(fmt.Sprintf("--now-ms %d is in %s; a time in milliseconds has 13 digits today", o.now, time.UnixMilli(o.now).UTC().Format("January 2006")))
+	}
 	job := o.job()
 	told := int64(0)
 	job.Invalid = func(line *sweep.InvalidLine) {
@@ -51,6 +55,10 @@ func runSweep(ctx context.Context, p *program, o *options) error {
 	}
 	return err
 }
+
+// looksLikeSeconds reports whether a time in milliseconds would be one between
+// 2001 and 2286 if it were in seconds.
+func looksLikeSeconds(now int64) bool { return now >= 1e9 && now < 1e10 }
 
 // job is the sweep that the options ask for.
 func (o *options) job() sweep.Job {

@@ -66,11 +66,11 @@ func inputFlag(doc string) flagRow {
 }
 
 func archiveFlag(doc string) flagRow {
-	return flagRow{name: "archive", arg: "FILE", doc: doc, set: path(func(o *options) *string { return &o.files.Archive })}
+	return flagRow{name: "archive", arg: "FILE", doc: doc, set: output(func(o *options) *string { return &o.files.Archive })}
 }
 
 func auditFlag(doc string) flagRow {
-	return flagRow{name: "audit", arg: "FILE", doc: doc, set: path(func(o *options) *string { return &o.files.Audit })}
+	return flagRow{name: "audit", arg: "FILE", doc: doc, set: output(func(o *options) *string { return &o.files.Audit })}
 }
 
 func idFieldFlag() flagRow {
@@ -106,6 +106,9 @@ func scoreFlags() []flagRow {
 		{name: "now", arg: "T", doc: "the same as an RFC 3339 time like 2026-01-02T03:04:05Z, or system for the clock",
 			set: func(o *options, s string) (err error) {
 				o.now, err = parseTime(s, time.Now)
+				if err != nil && isInteger(s) {
+					return misusef("--now-ms takes Unix milliseconds", "%v", err)
+				}
 				return err
 			}},
 		{name: "threshold", arg: "X", doc: "prune records with a score below X, from 0 to 1; required",
@@ -225,6 +228,16 @@ func path(field func(*options) *string) func(*options, string) error {
 		}
 		*field(o) = s
 		return nil
+	}
+}
+
+// output reads the path of a file that is written; no output is a stream.
+func output(field func(*options) *string) func(*options, string) error {
+	return func(o *options, s string) error {
+		if s == "-" {
+			return misusef("./- names a file that is called -", "must be a file, got -")
+		}
+		return path(field)(o, s)
 	}
 }
 

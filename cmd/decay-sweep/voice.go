@@ -95,6 +95,9 @@ func hintFor(err error) string {
 	case errors.As(err, &units):
 		return "pass --time-unit s to convert, or --time-unit ms if the times really are milliseconds"
 	case errors.As(err, &invalid):
+		if strings.HasSuffix(invalid.Error(), " is missing") {
+			return "nothing was changed; --id-field, --time-field and --importance-field take other names; --on-invalid keep leaves such lines where they are"
+		}
 		return "nothing was changed; --on-invalid keep leaves such lines where they are"
 	}
 	return ""

@@ -35,7 +35,7 @@ def histogram(scores: Iterable[float], threshold: float, *, blocks: bool = True)
     for edge, count in counts.items():
         if edge == threshold:
             rows.append(
-                f"  {threshold:<5g}{'─' * WIDTH if blocks else '-' * WIDTH} threshold: archived above, kept below"
+                f"  {threshold:<5g}{'─' * WIDTH if blocks else '-' * WIDTH} threshold: what is above this line is archived"
             )
         drawn = bar(count / most * WIDTH, blocks=blocks)
         rows.append(f"  {edge:.2f} {drawn} {count:,}".rstrip())
