@@ -99,6 +99,7 @@ def _own_go_environment() -> dict[str, str]:
     variables["GOCACHE"] = str(TOOLS / "go" / "cache")
     variables["GOPATH"] = str(TOOLS / "go" / "path")
     variables["GOMODCACHE"] = str(TOOLS / "go" / "path" / "mod")
+    variables["XDG_CONFIG_HOME"] = str(TOOLS / "go" / "config")  # where its telemetry counters go
     variables["GOFLAGS"] = "-modcacherw"  # so that deleting .tools needs no special right
     return variables
 
