@@ -33,10 +33,18 @@ func (t *Transaction) perform(ctx context.Context, j *journal) (moved int64, err
 	if !j.Replace {
 		return 0, t.finishAudit(home, j)
 	}
-	t.input.close()
-	_ = t.stage.retained.close()
+	t.closeOwn()
 	moved, err = t.finish(ctx, home, j)
 	return moved, t.asUncertain(home, err)
+}
+
+// closeOwn closes what settling opens again: it would meet its own locks there,
+// and count itself as a writer.
+func (t *Transaction) closeOwn() {
+	t.input.close()
+	for _, s := range t.stage.all() {
+		_ = s.close()
+	}
 }
 
 func (t *Transaction) asUncertain(home place, err error) error {
@@ -54,10 +62,7 @@ func (t *Transaction) asUncertain(home place, err error) error {
 // though it reported one.
 func (t *Transaction) undo(ctx context.Context, j *journal, touched map[role]bool, cause error) (moved int64, err error) {
 	home := t.home()
-	t.input.close()
-	for _, s := range t.stage.all() {
-		_ = s.close() // it would count as a writer
-	}
+	t.closeOwn()
 	committed, err := t.isCommitted(home, j)
 	if err == nil && committed {
 		moved, err = t.finish(ctx, home, j)

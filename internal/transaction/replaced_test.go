@@ -94,6 +94,55 @@ func TestLateLinesFollowAReplacedArchive(t *testing.T) {
 	s.noneLeft()
 }
 
+// renaming is a file system with a look at a file while it takes a name.
+type renaming struct {
+	storefs.FS
+	at            string
+	before, after func()
+}
+
+func (r renaming) Rename(oldName, newName string) error {
+	if newName != r.at {
+		return r.FS.Rename(oldName, newName)
+	}
+	r.before()
+	err := r.FS.Rename(oldName, newName)
+	r.after()
+	return err
+}
+
+// So it does when nothing goes wrong, whether its last line was whole or not.
+func TestLateLinesAreCarriedOver(t *testing.T) {
+	for _, end := range []string{"", "\n"} {
+		s := openShop(t)
+		s.put("archive", "earlier"+end)
+		s.files.ArchiveMode = Replace
+		var writer *os.File
+		fsys := renaming{storefs.OS(), s.path("archive"), func() { writer = s.appendTo("archive") }, func() {
+			if end == "" {
+				_, _ = writer.WriteString("\n")
+			}
+			_, _ = writer.WriteString("late\n")
+			_ = writer.Close()
+		}}
+		tx, err := Begin(context.Background(), fsys, s.files, s.opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = tx.Input().Read(make([]byte, tx.InputSize()))
+		_, _ = tx.Retained().Write([]byte(record("a", true) + "\n"))
+		_, _ = tx.Pruned().Write([]byte(record("b", false) + "\n"))
+		_, outcome, err := tx.Commit(context.Background(), nil, nil)
+		if err != nil || outcome.CarriedBytes != int64(len("late\n")) {
+			t.Errorf("%d bytes carried, %v", outcome.CarriedBytes, err)
+		}
+		if got, want := s.get("archive"), record("b", false)+"\nlate\n"; got != want {
+			t.Errorf("the archive is %q, want %q", got, want)
+		}
+		s.noneLeft()
+	}
+}
+
 // A writer that holds the replaced archive on keeps the journal; the run after
 // it moves the rest.
 func TestHeldReplacedArchiveIsUncertain(t *testing.T) {

@@ -567,6 +567,33 @@ def test_memory_is_bounded(home: Path) -> None:
     tracemalloc.stop()
 
 
+@pytest.mark.parametrize("ends", ["", "\n"])
+def test_late_lines_follow_a_replaced_archive(home: Path, monkeypatch: pytest.MonkeyPatch, ends: str) -> None:
+    """What a writer appends to an archive while it is replaced is in the new one, once."""
+    before = home / "archive.jsonl"
+    before.write_text(f"earlier{ends}")
+    rename = System.rename
+
+    def late(self: System, path: str, other: str) -> None:
+        if other != str(before):
+            rename(self, path, other)
+            return
+        with before.open("ab") as out:
+            rename(self, path, other)
+            out.write(b"\n" * (not ends) + b"late\n")
+
+    monkeypatch.setattr(System, "rename", late)
+    files = Files(home / "store.jsonl", before, archive_mode="replace", mutate=True)
+    transaction = _transaction.Transaction(files, _transaction.Options())
+    assert transaction.retained is not None
+    assert transaction.pruned is not None
+    transaction.read(1 << 20)
+    transaction.retained.write(NEW)
+    transaction.pruned.write(OLD)
+    transaction.commit(None, None)
+    assert contents(home) == {"store.jsonl": NEW, "archive.jsonl": OLD + b"late\n"}
+
+
 def test_rollback_is_idempotent(home: Path) -> None:
     """A transaction can be given up at any time, more than once."""
     files = Files(str(home / "store.jsonl"), str(home / "archive.jsonl"), mutate=True)

@@ -40,10 +40,16 @@ def perform(t: Transaction, journal: Journal) -> None:
             _finish_audit(t, journal)
 
 
+def _close_own(t: Transaction) -> None:
+    """Close what settling opens again: it would meet its own locks, and count itself as a writer."""
+    t.input.file.close()
+    for staged in t.staged():
+        staged.close()
+
+
 def _finish(t: Transaction, journal: Journal) -> None:
     """Complete a commit that has happened."""
-    t.input.file.close()
-    opened(t.retained).close()
+    _close_own(t)
     try:
         t.settler.finish(t.home, journal)
     except (CommittedUncertain, NeedsRecovery):
@@ -61,9 +67,7 @@ def _uncertain(t: Transaction, error: Exception) -> NoReturn:
 
 def _undo(t: Transaction, journal: Journal, touched: set[str], cause: BaseException) -> None:
     """Settle a commit that met an error; the rename may have happened even though it reported one."""
-    t.input.file.close()
-    for staged in t.staged():
-        staged.close()  # it would count as a writer
+    _close_own(t)
     try:
         committed = t.settler.is_committed(t.home, journal)
         if not committed:
