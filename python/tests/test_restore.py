@@ -64,6 +64,26 @@ def test_a_changed_store_is_appended_to(swept):
     assert store.read_bytes() == left + LATE + PRUNED
 
 
+def test_what_comes_meanwhile_is_there_once(swept, monkeypatch):
+    """What a writer adds to the store while it is put back follows into the new one, and only once."""
+    store, archive, audit, run_id = swept("x")
+    rename = System.rename
+
+    def late(self, path, other):
+        if other != str(store):
+            rename(self, path, other)
+            return
+        with store.open("ab") as out:
+            rename(self, path, other)
+            out.write(LATE)
+
+    monkeypatch.setattr(System, "rename", late)
+    assert jsonl.restore(store, archive, run_id=run_id, audit=audit).placed == "merged"
+    assert store.read_bytes() == STORE + LATE
+    assert archive.read_bytes() == EARLIER
+    assert sorted(path.name for path in store.parent.iterdir()) == ["a", "s", "u"]
+
+
 def test_ids_come_back(swept):
     """By ids every record with one of them comes back, whichever run archived it."""
     store, archive, _, _ = swept("x")

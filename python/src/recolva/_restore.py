@@ -12,12 +12,11 @@ from recolva import _canon, _ledger, _ranges
 from recolva._audit import Digest
 from recolva._engine import Engine
 from recolva._ledger import BOM, Audit, Line, Span
-from recolva._locks import open_locked
-from recolva._places import Files, Place, show
+from recolva._places import Files, show
 from recolva._recover import recover_at
 from recolva._system import READ
 from recolva._transaction import Options, Transaction
-from recolva.errors import CommittedUncertain, InvalidArgument, Refused
+from recolva.errors import InvalidArgument, Refused
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,8 +24,6 @@ if TYPE_CHECKING:
     from recolva._ledger import Run
     from recolva._stage import Final
     from recolva._system import File
-
-_PATIENCE_SECONDS, _PAUSE_SECONDS = 2.0, 0.01
 
 
 class RestoreJob(NamedTuple):
@@ -128,7 +125,6 @@ class _Restoring:
     def _run(self) -> Restored:
         transaction = self._transaction
         with _Opened(transaction, self._job.store) as store, _Opened(transaction, self._job.archive) as archive:
-            size = store.info().size
             selection, audit = self._select(archive)
             if not selection.records:
                 return Restored(self._count(), 0, "", 0, "")
@@ -145,8 +141,6 @@ class _Restoring:
                 if self._merged:
                     raise _NotMergedError from None  # somebody is at the store: adding to it harms nobody
                 raise
-            if self._merged:
-                self._rescue(store, size)
         return Restored(self._restored + self._left, self._restored, self._placed, self._moved_bytes, self._run_id)
 
     @property
@@ -295,33 +289,6 @@ class _Restoring:
             "prev": self._transaction.prev,
         }
         return _canon.text(form).encode() + b"\n"
-
-    def _rescue(self, old: File, start: int) -> None:
-        """Move what others wrote to the old store to the new one: it was replaced, not appended to."""
-        system, deadline = self._transaction.system, self._transaction.deadline()
-        end = system.now() + _PATIENCE_SECONDS
-        try:
-            while True:
-                writers, size = old.has_writers(), old.info().size
-                late = system.now() > end
-                if size > start and (not writers or late):
-                    place = Place(system.real_path(self._job.store))
-                    file = open_locked(system, place, deadline)
-                    joint = b"\n" if _ranges.ends_open(file, file.info().size) else b""
-                    file.write(joint + _ranges.read_full(old, start, size - start))
-                    file.sync()
-                    file.unlock()
-                    file.close()
-                    start = size
-                elif not writers:
-                    return
-                elif late:
-                    raise Refused("another process still has the old file open: what it writes there is lost")
-                else:
-                    system.sleep(_PAUSE_SECONDS)
-        except (OSError, Refused) as error:
-            text = "is restored, but what was appended to it meanwhile may not be in it"
-            raise CommittedUncertain(f"{show(self._job.store)} {text}: {error}") from error
 
 
 def _is_blank(data: bytes) -> bool:
