@@ -1,7 +1,6 @@
 package storefs
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"strings"
@@ -64,52 +63,9 @@ func (f osFile) copyXattrs(from osFile, what Attributes) error {
 	return nil
 }
 
-func (f osFile) copyXattr(from osFile, name string) error {
-	value, err := from.xattr(name)
-	if err != nil {
-		return err
-	}
-	if mine, err := f.xattr(name); err == nil && bytes.Equal(mine, value) {
-		return nil
-	}
-	n, err := syscall.BytePtrFromString(name)
-	if err != nil {
-		return err
-	}
-	return f.call("set attribute "+name, func(fd uintptr) error {
-		_, err := result2(syscall.Syscall6(syscall.SYS_FSETXATTR, fd, uintptr(unsafe.Pointer(n)),
-			uintptr(unsafe.Pointer(unsafe.SliceData(value))), uintptr(len(value)), 0, 0))
-		return err
-	})
-}
-
-func (f osFile) xattr(name string) ([]byte, error) {
-	n, err := syscall.BytePtrFromString(name)
-	if err != nil {
-		return nil, err
-	}
-	return f.sized("get attribute "+name, func(fd uintptr, buf []byte) (int, error) {
-		r, _, errno := syscall.Syscall6(syscall.SYS_FGETXATTR, fd, uintptr(unsafe.Pointer(n)),
-			uintptr(unsafe.Pointer(unsafe.SliceData(buf))), uintptr(len(buf)), 0, 0)
-		return result(r, errno)
-	})
-}
-
-func (f osFile) sized(what string, fn func(fd uintptr, buf []byte) (int, error)) ([]byte, error) {
-	buf := make([]byte, 64<<10)
-	n := 0
-	err := f.call(what, func(fd uintptr) (err error) {
-		n, err = fn(fd, buf)
-		return err
-	})
-	return buf[:max(n, 0)], err
-}
-
 func result(r uintptr, errno syscall.Errno) (int, error) {
 	if errno != 0 {
 		return 0, errno
 	}
 	return int(r), nil
 }
-
-func result2(r, _ uintptr, errno syscall.Errno) (int, error) { return result(r, errno) }

@@ -1,7 +1,6 @@
 package storefs
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"strings"
@@ -105,43 +104,6 @@ func optionalXattr(name string) bool {
 	return strings.HasPrefix(name, "security.") || strings.HasPrefix(name, "trusted.")
 }
 
-func (f osFile) copyXattr(from osFile, name string) error {
-	value, err := from.xattr(name)
-	if err != nil {
-		return err
-	}
-	if mine, err := f.xattr(name); err == nil && bytes.Equal(mine, value) {
-		return nil
-	}
-	n, err := syscall.BytePtrFromString(name)
-	if err != nil {
-		return err
-	}
-	return f.call("set attribute "+name, func(fd uintptr) error {
-		_, _, errno := syscall.Syscall6(syscall.SYS_FSETXATTR, fd, uintptr(unsafe.Pointer(n)),
-			uintptr(unsafe.Pointer(unsafe.SliceData(value))), uintptr(len(value)), 0, 0)
-		if errno != 0 {
-			return errno
-		}
-		return nil
-	})
-}
-
-func (f osFile) xattr(name string) ([]byte, error) {
-	n, err := syscall.BytePtrFromString(name)
-	if err != nil {
-		return nil, err
-	}
-	return f.sized("get attribute "+name, func(fd uintptr, buf []byte) (int, error) {
-		r, _, errno := syscall.Syscall6(syscall.SYS_FGETXATTR, fd, uintptr(unsafe.Pointer(n)),
-			uintptr(unsafe.Pointer(unsafe.SliceData(buf))), uintptr(len(buf)), 0, 0)
-		if errno != 0 {
-			return 0, errno
-		}
-		return int(r), nil
-	})
-}
-
 func (f osFile) listXattrs() ([]string, error) {
 	list, err := f.sized("list attributes", func(fd uintptr, buf []byte) (int, error) {
 		r, _, errno := syscall.Syscall(syscall.SYS_FLISTXATTR, fd,
@@ -158,15 +120,4 @@ func (f osFile) listXattrs() ([]string, error) {
 		return nil, err
 	}
 	return strings.FieldsFunc(string(list), func(r rune) bool { return r == 0 }), nil
-}
-
-// sized runs an attribute call with the kernel's limit of 64 KiB as buffer.
-func (f osFile) sized(what string, fn func(fd uintptr, buf []byte) (int, error)) ([]byte, error) {
-	buf := make([]byte, 64<<10)
-	n := 0
-	err := f.call(what, func(fd uintptr) (err error) {
-		n, err = fn(fd, buf)
-		return err
-	})
-	return buf[:max(n, 0)], err
 }
