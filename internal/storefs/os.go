@@ -21,7 +21,7 @@ func (osFS) OpenFile(name string, flag int, perm fs.FileMode) (File, error) {
 	for patience := openPatience; ; patience -= openPause {
 		f, err := os.OpenFile(name, flag|openFlags, perm)
 		if err == nil {
-			return osFile{f}, nil
+			return osFile{f, new(unsynced)}, nil
 		}
 		if !leased(err) || patience <= 0 {
 			return nil, err
@@ -87,9 +87,36 @@ func (osFS) RealPath(name string) (string, error) {
 
 // osFile adds to *os.File what the protocol needs beyond it; the rest is in
 // the file of each system.
-type osFile struct{ *os.File }
+type osFile struct {
+	*os.File
+	unsynced *unsynced
+}
 
 func (f osFile) Stat() (Info, error) { return fstat(f.File) }
+
+func (f osFile) Write(p []byte) (int, error) {
+	n, err := f.File.Write(p)
+	if f.unsynced.grow(n) {
+		f.startWriteBack()
+	}
+	return n, err
+}
+
+// unsynced counts the bytes written since the disk was last set to work, so
+// that it works while more is written, and Sync finds little left to wait for.
+type unsynced int64
+
+const writeBackBytes = 8 << 20
+
+// grow adds n bytes and tells whether that makes enough of them.
+func (u *unsynced) grow(n int) bool {
+	*u += unsynced(n)
+	if *u < writeBackBytes {
+		return false
+	}
+	*u = 0
+	return true
+}
 
 // call runs fn on the descriptor, kept open meanwhile, again after an
 // interrupting signal.

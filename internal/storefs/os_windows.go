@@ -52,7 +52,7 @@ func fstat(f *os.File) (Info, error) {
 		return Info{}, err
 	}
 	i := Info{Mode: info.Mode(), Size: info.Size(), ModNanos: info.ModTime().UnixNano(), Nlink: 1}
-	err = osFile{f}.call("stat", func(fd uintptr) error { return identify(syscall.Handle(fd), &i) })
+	err = osFile{File: f}.call("stat", func(fd uintptr) error { return identify(syscall.Handle(fd), &i) })
 	return i, err
 }
 

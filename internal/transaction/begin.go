@@ -2,7 +2,6 @@ package transaction
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -76,9 +75,7 @@ func (t *Transaction) takeOver(ctx context.Context) (err error) {
 
 func (t *Transaction) openInput(f Files) error {
 	r := t.input
-	if t.opts.Mutate || t.files.audit != nil {
-		r.sum = sha256.New()
-	}
+	r.hashFor(t.opts.Mutate, t.files.audit != nil)
 	m := t.files.input
 	if m == nil {
 		if f.Input == "-" {
