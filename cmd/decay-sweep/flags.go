@@ -32,6 +32,7 @@ type options struct {
 	policy        sweep.Policy
 	params        map[string]param // of the model, by decay.Param.Name
 	now           int64
+	maxPrune      *sweep.PruneLimit
 	maxLineBytes  int64
 	workers       int
 	transaction   transaction.Options

@@ -67,7 +67,7 @@ func (o *options) job() sweep.Job {
 	return sweep.Job{
 		Mode: o.mode, Policy: o.policy, NowMillis: o.now,
 		Files: files, Options: o.transaction,
-		Workers: o.workers, MaxLineBytes: o.maxLineBytes,
+		Workers: o.workers, MaxPrune: o.maxPrune, MaxLineBytes: o.maxLineBytes,
 	}
 }
 

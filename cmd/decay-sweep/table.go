@@ -54,6 +54,15 @@ func fileFlags() []flagRow {
 		auditFlag("write one line for each decision, in any mode"),
 		{name: "confirm-delete", doc: "required by --mode delete",
 			set: toggle(func(o *options) *bool { return &o.confirmDelete })},
+		{name: "max-prune", arg: "N|P%", doc: "refuse to prune more than N records, like 1000, or more than P percent of all, like 20% (default: no limit)",
+			set: func(o *options, s string) error {
+				limit, ok := sweep.ParsePruneLimit(s)
+				if !ok {
+					return fmt.Errorf("must be a number of records like 1000 or a percentage like 20%%, got %q", s)
+				}
+				o.maxPrune = &limit
+				return nil
+			}},
 		{name: "archive-mode", arg: "append|replace", doc: "add to an earlier archive (default), or put the new one in its place",
 			set: appendMode(func(o *options) *transaction.AppendMode { return &o.files.ArchiveMode })},
 		{name: "audit-mode", arg: "append|replace", doc: "the same for the audit",

@@ -85,6 +85,7 @@ func lineOf(err error) int64 {
 func hintFor(err error) string {
 	var invalid *sweep.InvalidLine
 	var units *sweep.WrongUnits
+	var many *sweep.TooMany
 	var m *misuse
 	var pending *ledger.Pending
 	switch {
@@ -94,6 +95,8 @@ func hintFor(err error) string {
 		return "decay-sweep recover --input FILE settles it"
 	case errors.As(err, &units):
 		return "pass --time-unit s to convert, or --time-unit ms if the times really are milliseconds"
+	case errors.As(err, &many):
+		return "nothing was changed; a dry-run with --audit shows which; raise --max-prune if they are meant to go"
 	case errors.As(err, &invalid):
 		if strings.HasSuffix(invalid.Error(), " is missing") {
 			return "nothing was changed; --id-field, --time-field and --importance-field take other names; --on-invalid keep leaves such lines where they are"

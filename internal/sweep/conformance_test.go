@@ -64,6 +64,7 @@ type caseArgs struct {
 	TimeField       string   `json:"time_field"`
 	ImportanceField string   `json:"importance_field"`
 	MaxLineBytes    int64    `json:"max_line_bytes"`
+	MaxPrune        string   `json:"max_prune"`
 }
 
 // job is the sweep of a case in dir.
@@ -106,7 +107,15 @@ func (a *caseArgs) job(t *testing.T, dir string) Job {
 	if a.AuditMode == "replace" {
 		files.AuditMode = transaction.Replace
 	}
-	return Job{Mode: mode, Policy: p, NowMillis: a.Now, Files: files, MaxLineBytes: a.MaxLineBytes}
+	job := Job{Mode: mode, Policy: p, NowMillis: a.Now, Files: files, MaxLineBytes: a.MaxLineBytes}
+	if a.MaxPrune != "" {
+		limit, ok := ParsePruneLimit(a.MaxPrune)
+		if !ok {
+			t.Fatalf("no max_prune %q", a.MaxPrune)
+		}
+		job.MaxPrune = &limit
+	}
+	return job
 }
 
 // Every shared case comes out byte for byte, with any number of workers and any size of blocks.

@@ -1,6 +1,55 @@
 package sweep
 
-import "fmt"
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// PruneLimit bounds how much one sweep may prune: so many records, or so many
+// percent of those that were scanned.
+type PruneLimit struct {
+	Most    int64
+	Percent bool
+}
+
+// ParsePruneLimit reads a number of records like 1000, or whole percents like 20%.
+func ParsePruneLimit(s string) (PruneLimit, bool) {
+	digits, percent := strings.CutSuffix(s, "%")
+	most, err := strconv.ParseUint(digits, 10, 63)
+	ok := err == nil && strings.Trim(digits, "0123456789") == "" && (!percent || most <= 100)
+	return PruneLimit{Most: int64(most), Percent: percent}, ok
+}
+
+func (l PruneLimit) String() string {
+	if l.Percent {
+		return fmt.Sprintf("%d%%", l.Most)
+	}
+	return strconv.FormatInt(l.Most, 10)
+}
+
+// verdict returns a *TooMany if the counts exceed the limit; nil sets none.
+func (l *PruneLimit) verdict(c Counts) error {
+	switch {
+	case l == nil:
+		return nil
+	case !l.Percent && c.Pruned <= l.Most:
+		return nil
+	case l.Percent && c.Pruned*100 <= l.Most*c.Scanned():
+		return nil
+	}
+	return &TooMany{Limit: *l, Pruned: c.Pruned, Scanned: c.Scanned()}
+}
+
+// TooMany says that a sweep would prune more than it may.
+type TooMany struct {
+	Limit           PruneLimit
+	Pruned, Scanned int64
+}
+
+func (e *TooMany) Error() string {
+	return fmt.Sprintf("%d of %d records would be pruned, more than the limit of %v", e.Pruned, e.Scanned, e.Limit)
+}
 
 // suspects are the records whose time looks like seconds where milliseconds
 // are due.

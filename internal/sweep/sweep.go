@@ -45,9 +45,10 @@ type Job struct {
 	Options   transaction.Options // Mutate is set from Mode
 	Stdin     io.Reader           // read instead of Files.Input; dry-run only
 
-	Workers      int   // 0 means one for each core
-	MaxLineBytes int64 // 0 means record.DefaultMaxLineBytes
-	BlockBytes   int   // 0 means a good size; any size gives the same outputs
+	Workers      int         // 0 means one for each core
+	MaxPrune     *PruneLimit // nil: no limit
+	MaxLineBytes int64       // 0 means record.DefaultMaxLineBytes
+	BlockBytes   int         // 0 means a good size; any size gives the same outputs
 
 	// The callbacks are optional, called each in file order, never concurrently.
 	Progress func(bytes int64)       // so many more bytes are done
@@ -160,18 +161,22 @@ func (r *run) grown() bool {
 func (r *run) commit(ctx context.Context) (*Summary, error) {
 	e, s := &r.engine, &r.summary
 	var last *transaction.Last
+	counts := e.counts
 	if b := e.last; b != nil {
 		last = &transaction.Last{Line: b.data, Retained: b.retained, Pruned: b.pruned, Audit: b.audit}
 		if b.fault != nil {
 			last.Fault = failed(b.fault)
 		}
 		e.seconds.merge(b.seconds)
+		counts.add(b.counts)
 	}
-	if err := e.seconds.verdict(r.plan.layout.TimeField); err != nil {
-		if r.job.Mode != DryRun {
+	for _, err := range []error{e.seconds.verdict(r.plan.layout.TimeField), r.job.MaxPrune.verdict(counts)} {
+		if err != nil && r.job.Mode != DryRun {
 			return nil, refused(err)
 		}
-		s.WouldRefuse = append(s.WouldRefuse, err.Error())
+		if err != nil {
+			s.WouldRefuse = append(s.WouldRefuse, err.Error())
+		}
 	}
 	s.WouldRefuse = append(s.WouldRefuse, r.tx.WouldRefuse()...)
 	final, outcome, err := r.tx.Commit(ctx, last, r.runLine)

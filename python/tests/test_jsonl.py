@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import os
 import tracemalloc
 from typing import TYPE_CHECKING, Any
 
@@ -228,6 +229,27 @@ def test_wrong_units_are_refused_where_records_would_go(store: Path, tmp_path: P
     store.write_bytes(line("b", 1_749_999_999) + line("c", 1_740_000_000))
     assert jsonl.delete_exponential_jsonl(store, time_unit="s", **options).pruned == 1
     assert jsonl.delete_exponential_jsonl(store, time_unit="ms", **options).pruned == 1
+
+
+def test_more_than_may_go_does_not(store: Path, tmp_path: Path) -> None:
+    """Beyond max_prune nothing goes, and a scan says so beforehand; up to it everything does."""
+    before = store.read_bytes()
+    text = "2 of 3 records would be pruned, more than the limit of 66%"
+    assert jsonl.scan_exponential_jsonl(store, **EXPONENTIAL, max_prune="66%").would_refuse == (text,)
+    with pytest.raises(Refused, match=text):
+        jsonl.archive_exponential_jsonl(store, tmp_path / "archive.jsonl", **EXPONENTIAL, max_prune="66%")
+    assert (store.read_bytes(), names(tmp_path)) == (before, ["memories.jsonl"])
+    assert jsonl.scan_exponential_jsonl(store, **EXPONENTIAL, max_prune="67%").would_refuse == ()
+    assert jsonl.delete_exponential_jsonl(store, **EXPONENTIAL, max_prune=2).pruned == 2
+
+
+def test_a_scan_says_that_other_names_would_be_refused(store: Path, tmp_path: Path) -> None:
+    """A store with a second hard link can be scanned; that it cannot be swept is said."""
+    os.link(store, tmp_path / "second")
+    (text,) = jsonl.scan_exponential_jsonl(store, **EXPONENTIAL).would_refuse
+    assert text.endswith("has 2 hard links: the other names would keep the old content")
+    with pytest.raises(Refused, match="has 2 hard links"):
+        jsonl.delete_exponential_jsonl(store, **EXPONENTIAL)
 
 
 def test_other_stores_fields(store: Path) -> None:

@@ -19,6 +19,7 @@ LAYERS = (
     "recolva",
     "recolva.errors",
     "recolva._arguments",
+    "recolva._guards",
     "recolva._kernel",
     "recolva.models",
     "recolva.decisions",

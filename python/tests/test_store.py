@@ -150,6 +150,37 @@ def test_any_object_with_the_methods_is_a_store():
     assert prune_memories(Plain(), **POLICY) == []
 
 
+def test_no_more_goes_than_may():
+    """Beyond max_prune the store is not asked to change anything."""
+    store = Store([OLD, EDGE, NEW])
+    with pytest.raises(Refused, match="1 of 3 records would be pruned, more than the limit of 33%"):
+        prune_memories(store, **POLICY, max_prune="33%")
+    assert store.calls == ["get"]
+    prune_memories(store, **POLICY, max_prune=1)
+    assert store.calls[2:] == [("archive", ["old"])]
+
+
+@pytest.mark.parametrize(
+    ("limit", "error", "text"),
+    [
+        (-1, InvalidArgument, "max_prune must be between 0 and 9223372036854775807, got -1"),
+        (True, InvalidArgumentType, 'max_prune must be an integer or a string like "20%", got bool'),
+        (0.2, InvalidArgumentType, 'max_prune must be an integer or a string like "20%", got float'),
+        ("101%", InvalidArgument, 'a percentage like 20%, got "101%"'),
+        ("0.5%", InvalidArgument, 'a percentage like 20%, got "0.5%"'),
+        ("-1", InvalidArgument, 'a percentage like 20%, got "-1"'),
+        ("9223372036854775808", InvalidArgument, 'a percentage like 20%, got "9223372036854775808"'),
+        ("", InvalidArgument, 'a percentage like 20%, got ""'),
+    ],
+)
+def test_limits_are_checked(limit, error, text):
+    """max_prune is a whole number of records, or whole percents."""
+    store = Store([OLD])
+    with pytest.raises(error) as caught:
+        prune_memories(store, **POLICY, max_prune=limit)
+    assert (str(caught.value).endswith(text), store.calls) == (True, [])
+
+
 def test_ids_that_occur_twice_are_refused():
     """One of two memories of the same id is old: the store could not know which."""
     store = Store([OLD, NEW, MemoryRecord("old", NOW)])

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[2] / "internal"
 CASES = sorted((ROOT / "conformance/testdata/sweeps").glob("*.txtar"))
 VERSION = (ROOT / "version/VERSION").read_text().strip()
-SAME_NAME = ("audit", "archive_mode", "audit_mode", "on_invalid", "time_unit", "max_line_bytes")
+SAME_NAME = ("audit", "archive_mode", "audit_mode", "on_invalid", "time_unit", "max_line_bytes", "max_prune")
 RENAMED = {"now_ms": "now", "half_life_ms": "half_life_millis", "scale_ms": "scale_millis"}
 FUNCTIONS: dict[tuple[str, str], Callable[..., Decisions]] = {
     ("dry-run", "exponential"): jsonl.scan_exponential_jsonl,
@@ -100,8 +100,9 @@ def check_summary(summary: dict[str, Any], decisions: Decisions) -> None:
         "blank": decisions.blank,
         "invalid": decisions.invalid,
         "run_id": decisions.run_id,
+        "would_refuse": list(decisions.would_refuse),
     }
-    assert shown == {name: summary[name] for name in shown}
+    assert shown == {name: summary.get(name, []) for name in shown}
 
 
 def test_there_are_shared_sweeps() -> None:

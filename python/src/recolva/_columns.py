@@ -63,7 +63,7 @@ class Decisions(Sequence[Decision]):
     says how many records were pruned, and what else was in the file.
     """
 
-    __slots__ = ("_batches", "_cached", "_cached_ids", "_ends", "blank", "invalid", "pruned", "run_id")
+    __slots__ = ("_batches", "_cached", "_cached_ids", "_ends", "blank", "invalid", "pruned", "run_id", "would_refuse")
 
     pruned: int
     """How many decisions prune."""
@@ -73,6 +73,8 @@ class Decisions(Sequence[Decision]):
     """How many lines are no record and were kept for that (`on_invalid="keep"`)."""
     run_id: str
     """Name of the run, as in its audit: 16 hex digits."""
+    would_refuse: tuple[str, ...]
+    """Of a scan: why archive or delete would refuse what was scanned; empty if they would not."""
 
     def __init__(self) -> None:
         self._batches: list[Batch] = []
@@ -81,6 +83,7 @@ class Decisions(Sequence[Decision]):
         self._cached_ids: list[str] = []
         self.pruned = self.blank = self.invalid = 0
         self.run_id = ""
+        self.would_refuse = ()
 
     def add(self, batch: Batch) -> None:
         """Append the decisions of a batch."""

@@ -132,7 +132,7 @@ class Members:
             if member.info is not None and not member.info.is_regular:
                 raise Refused(f"{member} is {kind_name(member.info.mode)}, not a regular file")
             if member in changing:
-                self._check_network(member)
+                _raise(self._network(member))
         members = list(self)
         for number, member in enumerate(members):
             for other in members[:number]:
@@ -140,16 +140,33 @@ class Members:
                 if same or member.place == other.place:
                     raise Refused(f"{other} and {member} are the same file")
 
-    def _check_network(self, member: Member) -> None:
+    def _network(self, member: Member) -> Optional[Refused]:
         kind = "" if self._allow_network_fs else self._system.network(member.place.directory)
-        if kind:
-            raise Refused(f"{member} is on a network file system ({kind}), where locks may not hold")
+        if not kind:
+            return None
+        return Refused(f"{member} is on a network file system ({kind}), where locks may not hold")
 
     def check_names(self) -> None:
         """Refuse files with other hard links: these would keep the old content."""
         for member in self.changing():
-            if member.info is not None and member.info.links > 1:
-                raise refused_links(member, member.info.links)
+            _raise(_links(member))
+
+    def would_refuse(self) -> list[str]:
+        """Say which guards a scan passes and a mutation of the same files would not."""
+        spared = [member for member in self if member.info is not None and member not in self.changing()]
+        found = [guard for member in spared for guard in (_links(member), self._network(member))]
+        return [str(guard) for guard in found if guard is not None]
+
+
+def _raise(refusal: Optional[Refused]) -> None:
+    if refusal is not None:
+        raise refusal
+
+
+def _links(member: Member) -> Optional[Refused]:
+    if member.info is None or member.info.links <= 1:
+        return None
+    return refused_links(member, member.info.links)
 
 
 def refused_links(member: Member, links: int) -> Refused:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NoReturn, Optional
+from typing import TYPE_CHECKING, Optional
 
 from recolva import _audit
 from recolva._columns import Decisions
+from recolva._guards import wrong_units
 from recolva._lines import MAX_LINE_BYTES, Kind, stretches
 from recolva._scan import PureScanner, invalid, make_scanner, too_long
 from recolva._stage import Final, Last
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
     from recolva._audit import Audit, Policy
     from recolva._columns import Batch
+    from recolva._guards import Guard, PruneLimit
     from recolva._places import Files
     from recolva._scan import Found, Suspect
 
@@ -36,6 +38,7 @@ class Job:
     unit_given: bool = False
     """The caller said which unit the times have: nothing is suspected."""
     options: Options = field(default_factory=Options)
+    max_prune: Optional[PruneLimit] = None
     max_line_bytes: int = MAX_LINE_BYTES
     progress: Optional[Callable[[int, int], object]] = None
 
@@ -83,7 +86,7 @@ class _Sweep:
             done += len(data)
             if job.progress is not None:
                 job.progress(done, size)
-        self._check_units()
+        self._check_guards()
         final = transaction.commit(self.last, self._run_line)
         if self.last_found is not None and not final.grew:
             self._count(self.last_found)
@@ -141,27 +144,36 @@ class _Sweep:
             self.first_suspect = self.first_suspect or found.suspects[0]
             self.suspects += len(found.suspects)
 
-    def _check_units(self) -> None:
-        if self.first_suspect is not None and not self.job.unit_given and self.job.files.mutate:
-            _refuse_units(self.job.policy.layout.time_field, self.first_suspect, self.suspects)
+    def _check_guards(self) -> None:
+        """Refuse to mutate, or say that a mutation would be refused."""
+        guards = [guard for guard in (self._units(), self._limit()) if guard is not None]
+        if guards and self.job.files.mutate:
+            raise Refused(f"{guards[0].text}: {guards[0].advice}")
+        self.decisions.would_refuse = (*(guard.text for guard in guards), *self.transaction.members.would_refuse())
+
+    def _units(self) -> Optional[Guard]:
+        if self.first_suspect is None or self.job.unit_given:
+            return None
+        return wrong_units(self.job.policy.layout.time_field, self.first_suspect, self.suspects)
+
+    def _limit(self) -> Optional[Guard]:
+        if self.job.max_prune is None:
+            return None
+        counts = self._counts(self.last_found)
+        return self.job.max_prune.check(counts.pruned, counts.scanned)
+
+    def _counts(self, extra: Optional[Found]) -> _audit.Counts:
+        """Count what was decided, with the last line where it has no newline."""
+        return _audit.Counts(
+            scanned=len(self.decisions) + (len(extra.batch) if extra else 0),
+            pruned=self.decisions.pruned + (len(extra.pruned) if extra else 0),
+        )
 
     def _run_line(self, final: Final) -> bytes:
         if self.audit is None:
             raise ValueError("there is no audit")
-        extra = None if final.grew else self.last_found
-        counts = _audit.Counts(
-            scanned=len(self.decisions) + (len(extra.batch) if extra else 0),
-            pruned=self.decisions.pruned + (len(extra.pruned) if extra else 0),
-        )
+        counts = self._counts(None if final.grew else self.last_found)
         return self.audit.run_line(counts, final.before, final.after, final.archived, final.audited)
-
-
-def _refuse_units(name: str, first: Suspect, count: int) -> NoReturn:
-    line, value = first
-    raise Refused(
-        f"line {line}: {name} {value} looks like seconds, not milliseconds ({count} such records): "
-        'pass time_unit="s" to convert, or time_unit="ms" if the times really are milliseconds'
-    )
 
 
 def _audit_lines(audit: Audit, batch: Batch) -> bytes:

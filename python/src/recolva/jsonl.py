@@ -19,6 +19,8 @@ nothing: on an error no file has changed.
 All six functions take the same further keywords:
 
     audit             file that gets one line for each decision and one for the run
+    max_prune         1000, or "20%": archive and delete refuse to prune more records, or
+                      more of all; a scan says so in `.would_refuse`
     on_invalid        "fail": a line that is no record stops everything (default);
                       "keep": it stays where it is, and is counted
     time_unit         ms, s, us, ns or rfc3339; if not given, ms is assumed, and times
@@ -50,6 +52,7 @@ from recolva._arguments import INT64_MAX, choice, integer, number
 from recolva._audit import Policy
 from recolva._columns import Decisions
 from recolva._engine import Engine
+from recolva._guards import prune_limit
 from recolva._lines import MAX_LINE_BYTES
 from recolva._places import Files
 from recolva._recover import Recovery, recover_at
@@ -97,6 +100,7 @@ def scan_exponential_jsonl(
     half_life_millis: int,
     threshold: float,
     audit: Optional[Path] = None,
+    max_prune: int | str | None = None,
     on_invalid: str = "fail",
     time_unit: Optional[str] = None,
     id_field: str = "id",
@@ -120,6 +124,7 @@ def archive_exponential_jsonl(
     half_life_millis: int,
     threshold: float,
     audit: Optional[Path] = None,
+    max_prune: int | str | None = None,
     on_invalid: str = "fail",
     time_unit: Optional[str] = None,
     id_field: str = "id",
@@ -143,6 +148,7 @@ def delete_exponential_jsonl(
     half_life_millis: int,
     threshold: float,
     audit: Optional[Path] = None,
+    max_prune: int | str | None = None,
     on_invalid: str = "fail",
     time_unit: Optional[str] = None,
     id_field: str = "id",
@@ -166,6 +172,7 @@ def scan_power_law_jsonl(
     exponent: float,
     threshold: float,
     audit: Optional[Path] = None,
+    max_prune: int | str | None = None,
     on_invalid: str = "fail",
     time_unit: Optional[str] = None,
     id_field: str = "id",
@@ -190,6 +197,7 @@ def archive_power_law_jsonl(
     exponent: float,
     threshold: float,
     audit: Optional[Path] = None,
+    max_prune: int | str | None = None,
     on_invalid: str = "fail",
     time_unit: Optional[str] = None,
     id_field: str = "id",
@@ -214,6 +222,7 @@ def delete_power_law_jsonl(
     exponent: float,
     threshold: float,
     audit: Optional[Path] = None,
+    max_prune: int | str | None = None,
     on_invalid: str = "fail",
     time_unit: Optional[str] = None,
     id_field: str = "id",
@@ -329,6 +338,7 @@ def _run(mode: str, model: str, **given: Any) -> Decisions:
         integer("now", given["now"]),
         unit_given=unit is not None,
         options=_options(given["lock_timeout"], given["allow_network_fs"]),
+        max_prune=None if given["max_prune"] is None else prune_limit("max_prune", given["max_prune"]),
         max_line_bytes=integer("max_line_bytes", given["max_line_bytes"], 1, INT64_MAX),
         progress=_callable("progress", given["progress"]),
     )

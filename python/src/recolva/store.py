@@ -12,6 +12,7 @@ from types import CoroutineType
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from recolva._arguments import choice, integer, number, quoted, record_id
+from recolva._guards import prune_limit
 from recolva.arrays import score_batch
 from recolva.decisions import Decision, decide
 from recolva.errors import InvalidArgumentType, PartialPruneError, Refused
@@ -135,6 +136,7 @@ def prune_memories(
     exponent: float | None = None,
     action: str = "archive",
     time_unit: str | None = None,
+    max_prune: int | str | None = None,
 ) -> list[Decision]:
     """Score the memories of a store and archive or delete those below the threshold.
 
@@ -143,8 +145,9 @@ def prune_memories(
     then it is called once, with all ids to prune, and not at all if there are none.
 
     Raises InvalidArgument, or InvalidArgumentType, for an argument or a memory that is not valid.
-    Raises Refused if an id occurs twice, for then the wrong memory could go; and if a time looks
-    like seconds, for then everything would: time_unit="ms" insists that it is in milliseconds.
+    Raises Refused if an id occurs twice, for then the wrong memory could go; if a time looks
+    like seconds, for then everything would: time_unit="ms" insists that it is in milliseconds;
+    and if more than max_prune would go, a number like 1000 or a share of all like ``"20%"``.
     What the store raises, `PartialPruneError` for instance, reaches the caller as it is.
     """
     built = build_model(
@@ -157,6 +160,7 @@ def prune_memories(
     action = choice("action", action, _ACTIONS)
     if time_unit is not None:
         choice("time_unit", time_unit, ("ms",))
+    limit = None if max_prune is None else prune_limit("max_prune", max_prune)
     effect = f"{action}_memories"
     _method(store, effect)
     records = _records("get_memories()", _call(store, "get_memories"))
@@ -165,6 +169,9 @@ def prune_memories(
         _refuse_seconds(records, now)
     decisions = _decide_all(records, built, now, threshold)
     ids = [decision.id for decision in decisions if decision.prune]
+    guard = limit and limit.check(len(ids), len(decisions))
+    if guard:
+        raise Refused(f"{guard.text}: {guard.advice}")
     if ids:
         _call(store, effect, ids)
     return decisions

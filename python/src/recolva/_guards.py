@@ -1,0 +1,59 @@
+"""What is refused although every record is valid: a scan foretells it, a mutation stops at it."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, NamedTuple, Optional
+
+from recolva._arguments import INT64_MAX, integer, quoted
+from recolva.errors import InvalidArgument, InvalidArgumentType
+
+
+class Guard(NamedTuple):
+    """One reason to refuse, and what to do about it."""
+
+    text: str
+    advice: str
+
+
+class PruneLimit(NamedTuple):
+    """How much one sweep may prune: so many records, or so many percent of those scanned."""
+
+    most: int
+    percent: bool
+
+    def check(self, pruned: int, scanned: int) -> Optional[Guard]:
+        """Return the guard that fires for these counts, if it does."""
+        if pruned * 100 <= self.most * scanned if self.percent else pruned <= self.most:
+            return None
+        limit = f"{self.most}%" if self.percent else f"{self.most}"
+        return Guard(
+            f"{pruned} of {scanned} records would be pruned, more than the limit of {limit}",
+            "look at the decisions first, and raise max_prune if they are meant to go",
+        )
+
+
+def prune_limit(name: str, value: Any) -> PruneLimit:
+    """Read an integer like 1000 or a string like "1000" or "20%"."""
+    if isinstance(value, str):
+        found = re.fullmatch(r"([0-9]+)(%?)", value)
+        most, percent = (int(found[1]), found[2] == "%") if found and len(value) < 30 else (-1, False)
+        if 0 <= most <= (100 if percent else INT64_MAX):
+            return PruneLimit(most, percent)
+        raise InvalidArgument(
+            f"{name} must be a number of records like 1000 or a percentage like 20%, got {quoted(value)}"
+        )
+    try:
+        return PruneLimit(integer(name, value, 0), False)
+    except InvalidArgumentType:
+        kind = type(value).__name__
+        raise InvalidArgumentType(f'{name} must be an integer or a string like "20%", got {kind}') from None
+
+
+def wrong_units(name: str, first: tuple[int, int], count: int) -> Guard:
+    """Return the guard against times that look like seconds; first is the line and the time of the first."""
+    line, value = first
+    return Guard(
+        f"line {line}: {name} {value} looks like seconds, not milliseconds ({count} such records)",
+        'pass time_unit="s" to convert, or time_unit="ms" if the times really are milliseconds',
+    )
