@@ -22,7 +22,7 @@ from checkout import CommandError, say
 from toolbox import open_toolbox
 
 from bench_suite import environments, floor, scores, stores, sweeps
-from bench_suite.stopwatch import Contestant, Cost, build_launcher, race
+from bench_suite.stopwatch import Contestant, Cost, build_launcher, race, touch_memory
 
 if TYPE_CHECKING:
     from toolbox import Toolbox
@@ -133,6 +133,7 @@ def main() -> int:
     parts, count = arguments.parts or list(PARTS), 50_000 if arguments.quick else 1_000_000
     box = open_toolbox()
     program = set_up(box)
+    touch_memory()
     costs = run_races(program, parts, count, arguments.rounds)
     figures = {}
     if "scores" in parts:

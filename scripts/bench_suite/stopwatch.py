@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import statistics
+import sys
 from typing import TYPE_CHECKING, NamedTuple
 
 from checkout import ROOT, TOOLS, CommandError, run
@@ -53,6 +55,19 @@ def measure(contestant: Contestant) -> Cost:
         msg = f"{contestant.name} failed with status {report['status']}: {printed[-2000:]}"
         raise CommandError(msg)
     return Cost(report["wall"], report["cpu"], report["memory"], printed)
+
+
+def touch_memory(most: int = 8 << 30) -> None:
+    """Use half of the free memory once, at most so many bytes.
+
+    A virtual machine gets its memory from the host at the first touch. Contestants that need
+    much of it would pay for that, in every round, and those that need little would not.
+    """
+    try:
+        free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        return
+    run([sys.executable, "-c", f"b'x' * {min(most, free // 2)}"])
 
 
 def race(contestants: Sequence[Contestant], rounds: int) -> dict[str, Cost]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from contextlib import contextmanager
 from itertools import islice
@@ -50,15 +51,18 @@ def work_folder() -> Iterator[Path]:
 
 
 def clear_work() -> None:
-    """Remove what earlier contestants wrote."""
+    """Remove what earlier contestants wrote, and leave the disk nothing to do."""
     for path in WORK.iterdir():
         path.unlink()
+    os.sync()
 
 
 def fresh_copy(path: Path) -> Path:
     """Put a fresh copy of a store where mutating contestants find it; what they wrote before goes."""
     clear_work()
-    return shutil.copyfile(path, WORK / "store.jsonl")
+    copy = shutil.copyfile(path, WORK / "store.jsonl")
+    os.sync()
+    return copy
 
 
 def beginning(path: Path, count: int) -> Path:

@@ -135,6 +135,7 @@ def growing(program: Path, minimal: list[Path], realistic: list[Path], long_line
         def prepare() -> None:
             ARCHIVE.unlink(missing_ok=True)
             shutil.copyfile(path, copy)
+            os.sync()
 
         return Contestant(f"archive, realistic, {path.stat().st_size:,} bytes", command, prepare)
 
