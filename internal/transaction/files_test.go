@@ -22,6 +22,7 @@ import (
 type shop struct {
 	*testing.T
 	dir   string
+	fs    storefs.FS
 	files Files
 	opts  Options
 }
@@ -32,7 +33,7 @@ func openShop(t *testing.T) *shop {
 }
 
 func shopIn(t *testing.T, dir string) *shop {
-	s := &shop{T: t, dir: dir}
+	s := &shop{T: t, dir: dir, fs: storefs.OS()}
 	s.files = Files{Input: s.path("store"), Archive: s.path("archive"), Audit: s.path("audit")}
 	s.opts = Options{Mutate: true, LockTimeout: 2 * time.Second}
 	s.put("store", record("a", true)+"\n"+record("b", false)+"\n"+record("c", true)+"\n")
@@ -55,7 +56,7 @@ func (s *shop) get(name string) string {
 
 // sweep prunes the weak records; during is called before the commit.
 func (s *shop) sweep(during func()) error {
-	t, err := Begin(context.Background(), storefs.OS(), s.files, s.opts)
+	t, err := Begin(context.Background(), s.fs, s.files, s.opts)
 	if err != nil {
 		return err
 	}
