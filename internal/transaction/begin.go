@@ -2,6 +2,7 @@ package transaction
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -75,7 +76,9 @@ func (t *Transaction) takeOver(ctx context.Context) (err error) {
 
 func (t *Transaction) openInput(f Files) error {
 	r := t.input
-	r.hashFor(t.opts.Mutate, t.files.audit != nil)
+	if t.opts.Mutate || t.files.audit != nil {
+		r.sum = sha256.New()
+	}
 	m := t.files.input
 	if m == nil {
 		if f.Input == "-" {

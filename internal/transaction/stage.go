@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"hash"
-	"hash/maphash"
 	"io"
 
 	"github.com/iamfaham/recolva/internal/storefs"
@@ -126,27 +125,9 @@ type inputReader struct {
 	pipe io.Reader // standard input, instead of file
 	size int64     // at open; 0 for standard input
 	read int64
+	sum  hash.Hash
+	line hash.Hash // state of sum after the last newline read
 	info storefs.Info
-
-	sum   hash.Hash // nil where the commit needs none
-	empty hash.Hash // sum before the first byte
-	line  hash.Hash // sum after the last newline read
-}
-
-// hashFor chooses the hash. The run line of an audit states the SHA-256 of the
-// input. A mutation without one only asks whether the input is still what was
-// swept: a question within one process, for which a keyed hash of 64 bits does
-// at a tenth of the cost.
-func (r *inputReader) hashFor(mutate, audit bool) {
-	switch {
-	case audit:
-		r.sum = sha256.New()
-	case mutate:
-		r.sum = new(maphash.Hash)
-	default:
-		return
-	}
-	r.empty = clone(r.sum)
 }
 
 func (r *inputReader) Read(p []byte) (int, error) {
@@ -195,18 +176,18 @@ func (r *inputReader) hash(p []byte) {
 func clone(h hash.Hash) hash.Hash {
 	c, err := h.(hash.Cloner).Clone()
 	if err != nil {
-		panic("recolva: a hash cannot be copied: " + err.Error())
+		panic("recolva: sha256 cannot be copied: " + err.Error())
 	}
 	return c
 }
 
 // digest describes the swept bytes, without the undecided bytes of a last line
-// that was not decided. The sum is zero unless there is an audit to state it.
+// that was not decided.
 func (r *inputReader) digest(undecided int64) Digest {
 	d := Digest{Bytes: r.read - undecided}
 	switch {
-	case r.sum == nil || r.sum.Size() != sha256.Size:
-		return d
+	case r.sum == nil:
+		return Digest{}
 	case undecided == 0:
 		r.sum.Sum(d.SHA256[:0])
 	case r.line == nil: // the file has no newline at all

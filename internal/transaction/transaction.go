@@ -50,7 +50,7 @@ type Last struct {
 // Final is what the run line of the audit says about the files.
 type Final struct {
 	Grew     bool   // the last line was not decided but carried over
-	Before   Digest // the swept bytes; only their number where there is no audit
+	Before   Digest // the swept bytes
 	After    Digest // the retained bytes, without a carried tail
 	Archived Digest // the pruned bytes, in archive mode
 	Audited  Digest // the decision lines of this run
