@@ -13,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/iamfaham/recolva/internal/ledger"
 	"github.com/iamfaham/recolva/internal/transaction"
 )
 
@@ -104,10 +105,11 @@ func (p *program) do(ctx context.Context, args []string) error {
 // statusOf returns the exit status that tells of err.
 func statusOf(err error) int {
 	var m *misuse
+	var w *ledger.WrongRun
 	var i interrupted
 	var t *transaction.Error
 	switch {
-	case errors.As(err, &m):
+	case errors.As(err, &m), errors.As(err, &w):
 		return statusMisuse
 	case errors.As(err, &t) && t.Class != transaction.Failed:
 		return int(t.Class)

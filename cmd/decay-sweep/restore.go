@@ -75,6 +75,8 @@ func runRestore(ctx context.Context, p *program, o *options) error {
 		return causeOf(ctx, err)
 	}
 	switch {
+	case out.Restored == 0 && out.Nameless > 0:
+		p.note(fmt.Sprintf("nothing to restore: the archive holds none of these records, but %d without a valid id; --id-field says where theirs is", out.Nameless))
 	case out.Restored == 0:
 		p.note("nothing to restore: the archive holds none of these records")
 	case o.preview:

@@ -47,6 +47,7 @@ func runSweep(ctx context.Context, p *program, o *options) error {
 	}
 	for i, text := range summary.WouldRefuse {
 		summary.WouldRefuse[i] = printable(text)
+		p.warn("archive and delete would refuse: " + text)
 	}
 	err = p.result(summary.AppendJSON(nil))
 	if err != nil && o.mode != sweep.DryRun {

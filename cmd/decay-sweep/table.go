@@ -178,7 +178,7 @@ var recordFlags = []flagRow{
 		set: path(func(o *options) *string { return &o.policy.TimeField })},
 	{name: "importance-field", arg: "NAME", doc: "its importance (default " + record.DefaultImportanceField + ")",
 		set: path(func(o *options) *string { return &o.policy.ImportanceField })},
-	{name: "time-unit", arg: "UNIT", words: []string{"ms", "s", "us", "ns", "rfc3339"}, doc: "ms (default), s, us, ns or rfc3339; naming it also says that times that look like another unit are meant",
+	{name: "time-unit", arg: "UNIT", words: []string{"ms", "s", "us", "ns", "rfc3339"}, doc: "ms (default), s, us, ns or rfc3339; naming it also says that times that look like seconds are none",
 		set: func(o *options, s string) (err error) {
 			o.policy.UnitGiven = true
 			o.policy.TimeUnit, err = choice(s, record.ParseTimeUnit, "ms, s, us, ns, rfc3339")

@@ -76,7 +76,7 @@ var exitStatuses = []struct{ number, doc string }{
 	{"3", "refused, nothing was changed (a guard fired, or the store is busy or changed)"},
 	{"4", "an interrupted run left what only a person can judge; nothing was touched"},
 	{"5", "done, but something is left for the next run to settle"},
-	{"128+N", "stopped by signal N, nothing was changed"},
+	{"128+N", "stopped by signal N, nothing was changed; a second signal kills at once, and the next run settles"},
 }
 
 // writeRow writes a name and what is to say about it in two columns.

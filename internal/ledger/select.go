@@ -19,6 +19,11 @@ type Selection struct {
 	next func() (*Entry, error) // the run's entries of these records
 }
 
+// WrongRun says why nothing can be restored of the run that the caller named.
+type WrongRun struct{ text string }
+
+func (w *WrongRun) Error() string { return w.text }
+
 // SelectIDs selects all records with these ids.
 func SelectIDs(ids []string) *Selection {
 	s := &Selection{ids: map[string]bool{}}
@@ -33,9 +38,9 @@ func SelectRun(a *Audit, archive *Content, runID string, ids *record.IDScanner) 
 	r := a.Run(runID)
 	switch {
 	case r == nil:
-		return nil, fmt.Errorf("run %s is not in the audit", runID)
+		return nil, &WrongRun{fmt.Sprintf("run %s is not in the audit", runID)}
 	case r.Mode == modeDelete && r.Pruned > 0:
-		return nil, fmt.Errorf("run %s deleted its %d records: there is nothing to restore them from", runID, r.Pruned)
+		return nil, &WrongRun{fmt.Sprintf("run %s deleted its %d records: there is nothing to restore them from", runID, r.Pruned)}
 	case r.Mode != modeArchive:
 		return &Selection{}, nil
 	}
@@ -124,6 +129,7 @@ func (a *Audit) restoredSince(r *Run) (ids map[string]bool, all bool, err error)
 // Taken counts what Take did.
 type Taken struct {
 	Restored, Left int64 // records; blank lines are none
+	Nameless       int64 // of those left, where ids are wanted: no valid id in its field
 	Bytes          int64 // of the restored records, as they go to the store
 }
 
@@ -157,6 +163,9 @@ func (s *Selection) Take(archive io.Reader, ids *record.IDScanner, out Outputs) 
 		if !takes {
 			if !record.IsBlank(line) || l.open {
 				t.Left++
+				if s.ids != nil && len(id) == 0 {
+					t.Nameless++
+				}
 			}
 			err = copyLine(orNothing(out.Left), l)
 		} else {

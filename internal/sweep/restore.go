@@ -29,6 +29,7 @@ type Restored struct {
 	DryRun   bool
 	Scanned  int64 // records in the archive
 	Restored int64
+	Nameless int64  // records without a valid id in its field, where ids are wanted and none was found
 	Placed   string // ledger.Merged, ledger.Appended, or "" where nothing is restored
 	Bytes    int64  // of the restored records
 	// CarriedBytes were written by others while files were replaced, and moved
@@ -144,6 +145,11 @@ func (r *restore) attempt(ctx context.Context, placed string) (*Restored, error)
 	if r.selection.None() {
 		return r.nothing()
 	}
+	if placed == ledger.Appended {
+		if err := r.checkStore(); err != nil {
+			return nil, err
+		}
+	}
 	t := &restoring{restore: r, tx: tx, placed: placed}
 	return t.run(ctx)
 }
@@ -194,7 +200,7 @@ func (r *restore) nothing() (*Restored, error) {
 	if err != nil {
 		return nil, failed(err)
 	}
-	r.out.Scanned = taken.Left
+	r.out.Scanned, r.out.Nameless = taken.Left, taken.Nameless
 	return &r.out, nil
 }
 
@@ -209,6 +215,7 @@ func (r *restore) preview() (*Restored, error) {
 		return nil, failed(err)
 	}
 	r.out.count(taken)
+	r.out.Nameless = taken.Nameless
 	if taken.Restored == 0 {
 		return &r.out, nil
 	}
@@ -220,9 +227,26 @@ func (r *restore) preview() (*Restored, error) {
 		}
 		if merges {
 			r.out.Placed = ledger.Merged
+			return &r.out, nil
 		}
 	}
-	return &r.out, nil
+	return &r.out, r.checkStore()
+}
+
+// checkStore refuses to bring the records of a run to a store that it did not
+// sweep: several stores may share an archive and an audit.
+func (r *restore) checkStore() error {
+	if r.job.Run == "" {
+		return nil
+	}
+	may, err := r.audit.MayHaveSwept(r.audit.Run(r.job.Run), r.store, r.ids)
+	if err != nil {
+		return failed(err)
+	}
+	if !may {
+		return refused(fmt.Errorf("the store shares no record with run %s: restore to the store that it swept, or by ids", r.job.Run))
+	}
+	return nil
 }
 
 type discard struct{}

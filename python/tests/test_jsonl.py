@@ -13,6 +13,7 @@ import pytest
 from recolva import jsonl
 from recolva.decisions import Decision
 from recolva.errors import InvalidArgument, InvalidArgumentType, InvalidRecord, Refused
+from recolva.store import score_memories
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -241,6 +242,15 @@ def test_more_than_may_go_does_not(store: Path, tmp_path: Path) -> None:
     assert (store.read_bytes(), names(tmp_path)) == (before, ["memories.jsonl"])
     assert jsonl.scan_exponential_jsonl(store, **EXPONENTIAL, max_prune="67%").would_refuse == ()
     assert jsonl.delete_exponential_jsonl(store, **EXPONENTIAL, max_prune=2).pruned == 2
+
+
+def test_the_time_of_a_sweep_in_seconds_is_warned_of(store: Path) -> None:
+    """Taken for milliseconds it is in 1970, and nothing would ever be pruned."""
+    with pytest.warns(RuntimeWarning, match="^now 1790000000 is in January 1970; a time in milliseconds has 13 digits"):
+        jsonl.scan_exponential_jsonl(store, **{**EXPONENTIAL, "now": 1_790_000_000})
+    with pytest.warns(RuntimeWarning, match="^now 9999999999 is in April 1970") as caught:
+        score_memories([], model="exponential", now=9_999_999_999, half_life_millis=DAY, threshold=0.5)
+    assert caught[0].filename == __file__
 
 
 def test_a_scan_says_that_other_names_would_be_refused(store: Path, tmp_path: Path) -> None:

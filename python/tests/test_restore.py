@@ -84,6 +84,23 @@ def test_what_comes_meanwhile_is_there_once(swept, monkeypatch):
     assert sorted(path.name for path in store.parent.iterdir()) == ["a", "s", "u"]
 
 
+def test_a_run_of_another_store_is_refused(swept, tmp_path):
+    """Stores that share archive and audit keep their records apart; ids lead through later runs."""
+    store, archive, audit, run_id = swept("x")
+    other = tmp_path / "x" / "o"
+    other.write_bytes(record("other", old=False) + record("gone", old=True))
+    jsonl.archive_exponential_jsonl(other, archive, audit=audit, **ARGUMENTS)
+    before = [path.read_bytes() for path in (other, archive, audit)]
+    with pytest.raises(Refused, match=f"^the store shares no record with run {run_id}: restore to the store that it"):
+        jsonl.restore(other, archive, run_id=run_id, audit=audit)
+    assert [path.read_bytes() for path in (other, archive, audit)] == before
+    store.write_bytes(store.read_bytes() + LATE)
+    jsonl.archive_exponential_jsonl(store, archive, audit=audit, **ARGUMENTS)
+    store.write_bytes(LATE)
+    assert jsonl.restore(store, archive, run_id=run_id, audit=audit).restored == 2
+    assert store.read_bytes() == LATE + PRUNED
+
+
 def test_ids_come_back(swept):
     """By ids every record with one of them comes back, whichever run archived it."""
     store, archive, _, _ = swept("x")

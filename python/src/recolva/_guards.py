@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import time
+import warnings
 from typing import Any, NamedTuple, Optional
 
 from recolva._arguments import INT64_MAX, integer, quoted
@@ -48,6 +50,16 @@ def prune_limit(name: str, value: Any) -> PruneLimit:
     except InvalidArgumentType:
         kind = type(value).__name__
         raise InvalidArgumentType(f'{name} must be an integer or a string like "20%", got {kind}') from None
+
+
+def sweep_time(name: str, value: Any, stacklevel: int) -> int:
+    """Return the time of a sweep; warn the caller so many frames away where it would be today's in seconds."""
+    now = integer(name, value)
+    if 10**9 <= now < 10**10:
+        month = ("January", "February", "March", "April")[time.gmtime(now // 1000).tm_mon - 1]
+        text = f"{name} {now} is in {month} 1970; a time in milliseconds has 13 digits today"
+        warnings.warn(text, RuntimeWarning, stacklevel=stacklevel + 1)
+    return now
 
 
 def wrong_units(name: str, first: tuple[int, int], count: int) -> Guard:

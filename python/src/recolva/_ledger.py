@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import zlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, Optional
 
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     from recolva._system import File
 
 BOM = b"\xef\xbb\xbf"
+
+_SAMPLE = 1 << 16
+"""How many ids of a run, and of a store, are compared at most."""
 
 _PRIME = 2**61 - 1
 _BASE = 1_000_003 * 998_244_353 % _PRIME
@@ -72,6 +76,7 @@ class Run:
     run_id: str
     mode: str
     of: str
+    scanned: int
     pruned: int
     before: Digest
     after: Digest
@@ -112,12 +117,15 @@ class Audit:
 
     def moved(self, run: Run) -> Iterator[Entry]:
         """Yield the entries of the records that a run moved."""
+        return (entry for entry in self.scored(run) if entry.action != "retained")
+
+    def scored(self, run: Run) -> Iterator[Entry]:
+        """Yield the entries of all records of a run."""
         for line in lines(_ranges.chunks(self._file, run.start - run.audited.bytes, run.start)):
             match = _ENTRY.fullmatch(line.data)
             if match is None or match[4].decode() != run.run_id:
                 raise Refused(f"audit line {run.number} is none of run {run.run_id}")
-            if match[2] != b"retained":
-                yield Entry(json.loads(b'"' + match[1] + b'"'), match[2].decode(), int(match[3]))
+            yield Entry(json.loads(b'"' + match[1] + b'"'), match[2].decode(), int(match[3]))
 
     def restored_since(self, run: Run) -> Optional[set[str]]:
         """Return the ids that were restored by their ids after a run; None if all of the run was."""
@@ -131,6 +139,35 @@ class Audit:
                     ids.update(entry.id for entry in self.moved(later))
         return ids
 
+    def may_have_swept(self, run: Run, store: Iterable[Optional[str]]) -> bool:
+        """Tell whether a run may have swept the store that holds these ids.
+
+        Several stores may share an audit; what tells them apart are the ids: from the store as it
+        is now back to the run, each sweep shares some with the next. Where nothing is left to tell
+        by, because a sweep pruned all or the store is empty, it may.
+        """
+        stride = max(each.scanned for each in self.runs) // _SAMPLE + 1
+        known = _sample((identity for identity in store if identity is not None), stride)
+        if not known:
+            return True
+        for each in reversed(self.runs):
+            if each.mode != "dry-run" and each.pruned == each.scanned > 0:
+                return True
+            try:
+                scored = _sample((entry.id for entry in self.scored(each)), stride)
+            except Refused:  # its block is damaged
+                return True
+            if each is run:
+                return not scored or not known.isdisjoint(scored)
+            if not known.isdisjoint(scored):
+                known |= scored
+        return True
+
+
+def _sample(ids: Iterable[str], stride: int) -> set[str]:
+    """Return the ids with a checksum that the stride divides, so that samples share what their wholes share."""
+    return {identity for identity in ids if zlib.crc32(identity.encode()) % stride == 0}
+
 
 def _run(line: Line) -> Optional[Run]:
     """Read a run line; None if no run wrote it."""
@@ -141,7 +178,7 @@ def _run(line: Line) -> Optional[Run]:
         )
         if any(len(sha256) != 64 or size < 0 for sha256, size in (before, after, archived, audited)):
             return None
-        moved = form.get("of", ""), form.get("pruned", 0)
+        moved = form.get("of", ""), form.get("scanned", 0), form.get("pruned", 0)
         return Run(form["run_id"], form["mode"], *moved, before, after, archived, audited, line.number, line.start)
     except (ValueError, TypeError, KeyError, RecursionError):
         return None

@@ -130,6 +130,8 @@ class _Restoring:
                 return Restored(self._count(), 0, "", 0, "")
             if self._merged and not self._merge(selection, audit, store, archive):
                 raise _NotMergedError
+            if not self._merged:
+                self._check_store(audit, store)
             self._take(selection, audit)
             if not self._restored:
                 return Restored(self._left, 0, "", 0, "")
@@ -205,6 +207,16 @@ class _Restoring:
         for data in _ledger.merge(stayed, moved, (entry.line for entry in audit.moved(run))):
             staged.write(data)
         return staged.digest() == run.before
+
+    def _check_store(self, audit: Optional[Audit], store: File) -> None:
+        """Refuse to bring the records of a run to a store that it did not sweep."""
+        run = audit.run(self._job.run_id) if audit is not None else None
+        if audit is None or run is None:
+            return
+        ids = map(self._read_id, _ledger.lines(_ranges.chunks(store, 0, store.info().size)))
+        if not audit.may_have_swept(run, ids):
+            text = f"the store shares no record with run {run.run_id}"
+            raise Refused(f"{text}: restore to the store that it swept, or by ids")
 
     def _take(self, selection: _Selection, audit: Optional[Audit]) -> None:
         """Divide the archive: what stays, and what moves; a last line gets its newline when it moves."""

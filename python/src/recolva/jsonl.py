@@ -52,7 +52,7 @@ from recolva._arguments import INT64_MAX, choice, integer, number
 from recolva._audit import Policy
 from recolva._columns import Decisions
 from recolva._engine import Engine
-from recolva._guards import prune_limit
+from recolva._guards import prune_limit, sweep_time
 from recolva._lines import MAX_LINE_BYTES
 from recolva._places import Files
 from recolva._recover import Recovery, recover_at
@@ -335,7 +335,7 @@ def _run(mode: str, model: str, **given: Any) -> Decisions:
         mode,
         files,
         policy,
-        integer("now", given["now"]),
+        sweep_time("now", given["now"], 3),
         unit_given=unit is not None,
         options=_options(given["lock_timeout"], given["allow_network_fs"]),
         max_prune=None if given["max_prune"] is None else prune_limit("max_prune", given["max_prune"]),

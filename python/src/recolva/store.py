@@ -12,7 +12,7 @@ from types import CoroutineType
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from recolva._arguments import choice, integer, number, quoted, record_id
-from recolva._guards import prune_limit
+from recolva._guards import prune_limit, sweep_time
 from recolva.arrays import score_batch
 from recolva.decisions import Decision, decide
 from recolva.errors import InvalidArgumentType, PartialPruneError, Refused
@@ -121,7 +121,7 @@ def score_memories(
         scale_millis=scale_millis,
         exponent=exponent,
     )
-    now, threshold = integer("now", now), number("threshold", threshold, 0.0, 1.0)
+    now, threshold = sweep_time("now", now, 2), number("threshold", threshold, 0.0, 1.0)
     return _decide_all(_records("memories", memories), built, now, threshold)
 
 
@@ -156,7 +156,7 @@ def prune_memories(
         scale_millis=scale_millis,
         exponent=exponent,
     )
-    now, threshold = integer("now", now), number("threshold", threshold, 0.0, 1.0)
+    now, threshold = sweep_time("now", now, 2), number("threshold", threshold, 0.0, 1.0)
     action = choice("action", action, _ACTIONS)
     if time_unit is not None:
         choice("time_unit", time_unit, ("ms",))
