@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import random
 import sys
+import time
 
+from memoryhalflife import MemoryEngine
 from memoryhalflife._runtime import Expired, ExpiringStore, Schedule
 
 
@@ -84,3 +86,20 @@ def test_an_expired_entry_rests_for_its_grace():
     assert store.get("a") == (1, 5)
     assert store.expire(8, 3) == []
     assert store.get("a") is None
+
+
+def cost_of_one_key(count):
+    """Return the CPU time of using one key many times in an engine where count keys are due with it."""
+    engine = MemoryEngine()
+    for i in range(count):
+        engine.store(str(i), i)
+    start = time.process_time()
+    for _ in range(20_000):
+        engine.forget("7")
+        engine.store("7", 7)
+    return time.process_time() - start
+
+
+def test_a_key_in_much_use_stays_cheap():
+    """However many keys are due at the same tick, using one of them over and over costs the same."""
+    assert cost_of_one_key(50_000) < 3 * cost_of_one_key(100)
