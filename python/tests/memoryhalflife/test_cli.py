@@ -92,8 +92,8 @@ def test_the_documented_pipe():
         ('recall "a', 'a key that starts with " must end with one'),
         ("recall 'a", "a key that starts with ' must end with one"),
         ('recall "a"b', "a blank must follow the key a"),
-        ("store", f"store needs a key and a content: {COMMANDS['store'].usage}"),
-        ("store k", f"store needs a key and a content: {COMMANDS['store'].usage}"),
+        ("store", "store needs a key and a content: store KEY CONTENT (see 'help store')"),
+        ("store k", "store needs a key and a content: store KEY CONTENT (see 'help store')"),
         ("store k v --half-life 0", "half_life must be between 1 and 1000000000, got 0"),
         ("store k v --half-life x", "--half-life takes a whole number, got x"),
         ("store k --half-life", "--half-life needs a value: --half-life N"),
@@ -101,7 +101,7 @@ def test_the_documented_pipe():
         ("store k v --threshold nan", "threshold must be greater than 0 and less than 1, got NaN"),
         (
             "store k --colour red v",
-            "unknown option --colour (known: --half-life, --tags, --threshold, --json; put -- before text that starts so)",
+            "no option --colour: there are --half-life, --tags, --threshold, --json (or quote the content)",
         ),
         (
             "store k {1} --json",
@@ -113,11 +113,26 @@ def test_the_documented_pipe():
         ("remember x", "unknown command remember (type 'help' for the commands)"),
         ("help me", "unknown command me (type 'help' for the commands)"),
         ("store k v --tags", "--tags needs a value: --tags a,b"),
+        ("store k --tags --json v", "--tags needs a value: --tags a,b"),
+        ("store b hi --halflife 3", "no option --halflife, did you mean --half-life? (or quote the content)"),
+        ("store b hi --halflife=3", "no option --halflife, did you mean --half-life? (or quote the content)"),
+        ("store b hi -half-life 3", "no option -half-life, did you mean --half-life? (or quote the content)"),
+        ("store b hi —tags x", "no option —tags, did you mean --tags? (or quote the content)"),
+        ("store b --tag x hi", "no option --tag, did you mean --tags? (or quote the content)"),
+        ('store b "hi" --tag x', "no option --tag, did you mean --tags? (or quote the content)"),
+        ("store --halflife 3 b hi", "no option --halflife, did you mean --half-life? (or quote the content)"),
+        ("store b hi --tags x there", "--tags must stand before or after the content (or quote the content)"),
+        ("store b {} --jso --json", "no option --jso, did you mean --json? (or quote the content)"),
+        ("recall --json b", "recall has no option --json (quote a key that starts so)"),
+        ("list --tag x", "list has no option --tag (quote a tag that starts so)"),
+        ("list a b", 'list takes one tag; quote a tag with blanks: list "a b"'),
+        ("sotre b hi", "unknown command sotre, did you mean store?"),
+        ("help recal", "unknown command recal, did you mean recall?"),
         ("store k --json=5 6", "--json takes no value, got --json=5"),
         ("store k --half-life 5 v --half-life=6", "--half-life is given twice"),
         (
-            "store k --\x1b[31mred v",
-            "unknown option --\\u001b[31mred (known: --half-life, --tags, --threshold, --json; put -- before text that starts so)",
+            "store k --r\x1b[31med v",
+            "no option --r\\u001b[31med: there are --half-life, --tags, --threshold, --json (or quote the content)",
         ),
         (
             "recall a\x9b31m \u202eb\x7f",
@@ -147,7 +162,17 @@ def test_store_takes_options_at_both_ends():
         ("store k text --half-life 3 --tags a,b", "text", 3, ("a", "b")),
         ("store k --tags=b, --half-life=4 text", "text", 4, ("b",)),
         ("store k -- --half-life 3", "--half-life 3", 10, ()),
-        ("store k use --force --tags x", "use --force", 10, ("x",)),
+        ('store k "use --force" --tags x', "use --force", 10, ("x",)),
+        ("store k 'use --half-life 3' --tags x", "use --half-life 3", 10, ("x",)),
+        ("store k --tags x -- use --force", "use --force", 10, ("x",)),
+        ("store --half-life 3 k v", "v", 3, ()),
+        ("store -- k 'v' --json", "'v' --json", 10, ()),
+        ("store k a --> b -- c --- 1--2 --5", "a --> b -- c --- 1--2 --5", 10, ()),
+        ('store k "a" and "b"', '"a" and "b"', 10, ()),
+        ("store k 'tis the season", "'tis the season", 10, ()),
+        ('store k "C:\\dir\\"', "C:\\dir\\", 10, ()),
+        ('store k "a \\" --x" --json', 'a " --x', 10, ()),
+        ('store k ["--x"] --json', ["--x"], 10, ()),
         ('store k "  quoted "', "  quoted ", 10, ()),
         ('store k ""', "", 10, ()),
         ('store k {"a": [1, null]} --json', {"a": [1, None]}, 10, ()),
@@ -160,7 +185,7 @@ def test_store_takes_options_at_both_ends():
 
 
 @pytest.mark.parametrize(
-    "key", ["a", "user name", 'say "hi"', "it's", "日本", "a\nb", "\x1b[31m", "\u202e", "\u00a0", "\\"]
+    "key", ["a", "--a", "--", "user name", 'say "hi"', "it's", "日本", "a\nb", "\x1b[31m", "\u202e", "\u00a0", "\\"]
 )
 def test_keys_are_shown_as_they_can_be_typed(key):
     """What is shown for a key is one line, printable, and read back as the key."""
@@ -185,7 +210,7 @@ def test_nothing_unprintable_is_shown():
 def test_the_other_commands():
     """Each command answers in its words, also when there is nothing to show."""
     session = Session(MemoryEngine(default_half_life=1, default_threshold=0.25, grace_ticks=3))
-    block = "  k: 'v'\n    confidence=[{}] {}%  half_life=1  accesses={}  tags=t"
+    block = "  k: 'v'\n    confidence=[{}] {}%  half_life=1  accesses={}\n    tags=t"
     for line, text in [
         ("", ""),
         ("  # a comment", ""),
@@ -211,6 +236,7 @@ def test_the_other_commands():
         ("recall k", "Recalled (refreshed):\n" + block.format("#" * 20, "100.0", 1)),
         ("forget k", "Forgotten: k"),
         ("help tick", "tick [N]\n  let N ticks pass (1 if N is left out)"),
+        ("help STORE", "\n  ".join([COMMANDS["store"].usage, COMMANDS["store"].help, *COMMANDS["store"].more])),
     ]:
         assert session.run(line) == text, line
     assert session.run("quit") is session.run("exit") is None
@@ -223,6 +249,7 @@ def test_help_names_every_command():
     for command in COMMANDS.values():
         assert command.usage in text
         assert command.help in text
+    text += "\n" + Session(MemoryEngine()).run("help store")
     assert max(map(len, text.split("\n"))) <= 80
 
 
@@ -243,7 +270,7 @@ def test_a_file_is_kept_between_runs(tmp_path):
     assert "half_life=20" in out
     status, out, err = piped("list\n", "--db", path, "--half-life", 10)
     assert (status, out) == (2, "")
-    assert err == f"memory-half-life: error: default_half_life must be 20 as in {path}, got 10\n"
+    assert err == f"memory-half-life: error: --half-life must be 20 as in {path}, got 10\n"
 
 
 def test_a_foreign_file_is_refused(tmp_path):
@@ -258,8 +285,9 @@ def test_a_foreign_file_is_refused(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
-        (["--half-life", "0"], "default_half_life must be between 1 and 1000000000, got 0"),
-        (["--threshold", "1"], "default_threshold must be greater than 0 and less than 1, got 1"),
+        (["--half-life", "0"], "error: --half-life must be between 1 and 1000000000, got 0"),
+        (["--db", ""], "error: --db must name a file, got '' (MemoryEngine() is kept in memory)"),
+        (["--threshold", "1"], "error: --threshold must be greater than 0 and less than 1, got 1"),
         (["--half-life", "x"], "argument --half-life: invalid int value: 'x'"),
         (["--half", "3"], "unrecognized arguments: --half 3"),
         (["extra"], "unrecognized arguments: extra"),
@@ -299,7 +327,7 @@ def test_options_may_stand_between_any_blanks(run):
     status, out, err = run("store k\t--half-life\t5\ta\tb  c --tags\tt\npeek k\n")
     assert (status, err) == (0, "")
     assert "k: 'a\\tb  c'" in out
-    assert "half_life=5  accesses=0  tags=t" in out
+    assert "half_life=5  accesses=0\n    tags=t\n" in out
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a POSIX shell closes the streams")

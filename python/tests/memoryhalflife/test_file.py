@@ -10,7 +10,7 @@ from contextlib import closing
 
 import pytest
 
-from memoryhalflife import MemoryEngine
+from memoryhalflife import MemoryEngine, _database
 from memoryhalflife._database import APPLICATION_ID
 from memoryhalflife._sqlite import SqliteStore
 from recolva.errors import Refused
@@ -333,3 +333,28 @@ def test_an_unreadable_file_is_an_oserror(path):
     filled(path).chmod(0)
     with pytest.raises(OSError, match="unable to open"):
         MemoryEngine.open(path)
+
+
+@pytest.mark.skipif(sys.platform == "win32" or not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root writes all")
+@pytest.mark.parametrize("part", ["file", "folder"])
+def test_a_file_that_may_not_be_written_is_an_oserror(path, part):
+    """Without leave to write, a sound file is not called damaged, and nothing is left beside it."""
+    filled(path)
+    before = contents(path.parent)
+    (path if part == "file" else path.parent).chmod(0o444 if part == "file" else 0o555)
+    with pytest.raises(PermissionError, match="can't be written: "):
+        MemoryEngine.open(path)
+    assert contents(path.parent) == before
+
+
+def test_a_readonly_database_is_not_called_damaged(path, monkeypatch):
+    """What SQLite says of a file that may not be written becomes a PermissionError, also for root."""
+    filled(path)
+    connection = _database._connection
+
+    def readonly(access, mode):
+        return connection(access, mode if "immutable" in mode else "ro")
+
+    monkeypatch.setattr(_database, "_connection", readonly)
+    with MemoryEngine.open(path) as engine, pytest.raises(PermissionError, match="can't be written"):
+        engine.tick()
