@@ -109,7 +109,8 @@ class _Version(argparse.Action):
         except metadata.PackageNotFoundError:
             version = "0+unknown"
         python = sys.version.split()[0]
-        parser.exit(message=f"{parser.prog} {version} (Python {python}, SQLite {sqlite3.sqlite_version})\n")
+        print(f"{parser.prog} {version} (Python {python}, SQLite {sqlite3.sqlite_version})")
+        parser.exit()
 
 
 def _engine(options: argparse.Namespace) -> MemoryEngine:

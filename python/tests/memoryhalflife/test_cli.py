@@ -1,50 +1,20 @@
-"""The REPL: the documented session, wrong input, pipes and terminals."""
+"""The REPL: the documented session, wrong input, pipes and arguments."""
 
 from __future__ import annotations
 
 import io
 import os
 import re
-import select
 import shutil
-import signal
 import subprocess
 import sys
-import time
-from pathlib import Path
 
 import pytest
 
 from memoryhalflife import MemoryEngine, cli
-from memoryhalflife._commands import COMMANDS, Session
-from memoryhalflife._lines import bar, shown_key, split_key
-
-GUIDE = Path(__file__).resolve().parents[2] / "docs" / "ticks.md"
-COMMAND = [sys.executable, "-m", "memoryhalflife.cli"]
-
-
-def consoles():
-    """Return the console sessions that the guide shows."""
-    return re.findall(r"```console \w+\n(.*?)```", GUIDE.read_text(encoding="utf-8"), re.DOTALL)
-
-
-def environment(**changes):
-    path = os.pathsep.join(path for path in sys.path if path)
-    return {**os.environ, "PYTHONPATH": path, "PYTHONIOENCODING": "utf-8", "TERM": "dumb", **changes}
-
-
-def piped(text, *arguments, **changes):
-    """Run the program on commands from a pipe; return status, output, errors."""
-    data = text if isinstance(text, bytes) else text.encode()
-    done = subprocess.run(
-        [*COMMAND, *map(str, arguments)],
-        input=data,
-        capture_output=True,
-        env=environment(**changes),
-        timeout=60,
-        check=False,
-    )
-    return done.returncode, done.stdout.decode(), done.stderr.decode()
+from memoryhalflife._commands import COMMANDS, Look, Session
+from memoryhalflife._lines import bar, fitted, shown_key, split_key
+from tests.memoryhalflife.program import COMMAND, consoles, environment, piped
 
 
 @pytest.fixture
@@ -261,6 +231,46 @@ def test_the_bar_is_the_floor():
     assert bar(0.0) == "." * 20
 
 
+@pytest.mark.parametrize(
+    ("text", "columns", "shown"),
+    [
+        ("abcdef", 6, "abcdef"),
+        ("abcdefg", 6, "abcde…"),
+        ("日本語", 6, "日本語"),
+        ("日本語x", 6, "日本…"),
+        ("cafe\u0301cafe\u0301", 8, "cafe\u0301cafe\u0301"),
+        ("🙂🙂🙂🙂", 6, "🙂🙂…"),
+        ("", 6, ""),
+    ],
+)
+def test_a_text_is_cut_to_the_columns_it_takes(text, columns, shown):
+    """Wide characters take two columns and combining ones none; what is cut ends in dots."""
+    assert fitted(text, columns, "…") == shown
+
+
+def test_lists_show_one_line_of_each_content_on_a_terminal():
+    """A list and a grace cut long contents to the width of the terminal; recall and peek show them whole."""
+    session = Session(MemoryEngine(default_half_life=1, grace_ticks=9), Look(columns=lambda: 40, dots="..."))
+    session.engine.store("long", "x" * 10_000)
+    session.engine.store("key " * 20, [1, 2])
+    cut = "  long: '" + "x" * 28 + "..."
+    assert len(cut) == 40
+    session.run("tick")
+    assert cut in session.run("list").split("\n")
+    assert cut in session.run("fading 60%").split("\n")
+    assert "x" * 10_000 in session.run("peek long")
+    assert "x" * 10_000 in session.run("recall long")
+    session.run("tick 5")
+    assert cut in session.run("grace").split("\n")
+
+
+def test_the_version_can_be_asked_for():
+    """--version names the program's version and those of Python and SQLite below it."""
+    status, out, err = piped("", "--version")
+    assert (status, err) == (0, "")
+    assert re.fullmatch(r"memory-half-life \S+ \(Python \S+, SQLite [\d.]+\)\n", out)
+
+
 def test_a_file_is_kept_between_runs(tmp_path):
     """With --db the second run knows what the first stored; other defaults are an error."""
     path = tmp_path / "agent.db"
@@ -271,6 +281,21 @@ def test_a_file_is_kept_between_runs(tmp_path):
     status, out, err = piped("list\n", "--db", path, "--half-life", 10)
     assert (status, out) == (2, "")
     assert err == f"memory-half-life: error: --half-life must be 20 as in {path}, got 10\n"
+
+
+def test_an_interrupt_before_the_first_line(monkeypatch, run):
+    """Ctrl-C while the file is being opened ends the program quietly, with status 130."""
+
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(MemoryEngine, "open", interrupted)
+    assert run("list\n", "--db", "agent.db") == (130, "", "")
+
+
+def test_a_directory_is_refused(tmp_path):
+    """A directory in place of a file is refused in one line, status 1."""
+    assert piped("list\n", "--db", tmp_path) == (1, "", f"memory-half-life: error: {tmp_path} is not a regular file\n")
 
 
 def test_a_foreign_file_is_refused(tmp_path):
@@ -306,6 +331,7 @@ def test_help_of_the_program():
     assert (status, err) == (0, "")
     assert "memory-half-life --db agent.db --half-life 20" in out
     assert "exit status:" in out
+    assert max(map(len, out.split("\n"))) <= 88
 
 
 def test_bytes_that_are_no_text():
@@ -392,124 +418,3 @@ def test_a_reader_that_leaves_is_no_error():
         program.stdin.flush()
         assert program.stderr.read() == b""
         assert program.wait(60) == 0
-
-
-pty = pytest.importorskip("pty", reason="this system has no pseudo-terminals")
-
-
-class Terminal:
-    """The program on a pseudo-terminal."""
-
-    def __init__(self, *arguments, **changes):
-        self.master, slave = pty.openpty()
-        self.process = subprocess.Popen(
-            [*COMMAND, *map(str, arguments)],
-            stdin=slave,
-            stdout=slave,
-            stderr=slave,
-            env=environment(**{"NO_COLOR": "1", **changes}),
-            start_new_session=True,
-        )
-        os.close(slave)
-        self.seen = self.unread = ""
-
-    def read_until(self, text, seconds=30):
-        """Read until text is on the screen after what was read before; return what is new."""
-        deadline = time.monotonic() + seconds
-        while text not in self.unread:
-            assert time.monotonic() < deadline, f"{text!r} did not appear after {self.seen + self.unread!r}"
-            if select.select([self.master], [], [], 0.1)[0]:
-                try:
-                    self.unread += os.read(self.master, 4096).decode()
-                except OSError:  # the other end is closed
-                    break
-        end = self.unread.find(text) + len(text) if text in self.unread else len(self.unread)
-        new, self.unread = self.unread[:end], self.unread[end:]
-        self.seen += new
-        return new
-
-    def interrupt_until(self, text):
-        """Interrupt, as Ctrl-C does, until text appears: a signal may come before input waits for one."""
-        for _ in range(60):
-            os.killpg(self.process.pid, signal.SIGINT)
-            try:
-                return self.read_until(text, seconds=0.5)
-            except AssertionError:
-                continue
-        return pytest.fail(f"{text!r} did not appear")
-
-    def type(self, text):
-        """Type text, control characters included."""
-        os.write(self.master, text.encode())
-
-    def close(self):
-        """Read to the end and return the exit status."""
-        self.read_until("\0nothing")
-        return self.process.wait(30)
-
-
-@pytest.fixture
-def new_terminal():
-    """Return a function that starts the program on a terminal; none outlives the test."""
-    terminals = []
-
-    def start(*arguments, **changes):
-        terminals.append(Terminal(*arguments, **changes))
-        return terminals[-1]
-
-    yield start
-    for terminal in terminals:
-        terminal.process.kill()
-        terminal.process.wait()
-        os.close(terminal.master)
-
-
-def test_the_documented_session_on_a_terminal(new_terminal):
-    """Typed on a terminal, the session of the guide looks as it does there, line by line."""
-    expected = consoles()[0].split("\n", 1)[1]
-    terminal = new_terminal()
-    for command in re.findall(r"\[tick \d+\] > (.*)", expected):
-        terminal.read_until("] > ")
-        terminal.type(command + "\n")
-    assert terminal.close() == 0
-    assert terminal.seen.replace("\r\n", "\n").replace("\r", "") == expected
-
-
-def test_control_keys_on_a_terminal(new_terminal):
-    """Ctrl-C drops a line and stays, an error stays, Ctrl-D leaves with status 0."""
-    terminal = new_terminal()
-    terminal.read_until("[tick 0] > ")
-    terminal.type("tick 5")
-    terminal.read_until("tick 5")
-    terminal.interrupt_until("(Ctrl-D or 'quit' leaves)")
-    terminal.read_until("[tick 0] > ")
-    terminal.type("tick abc\n")
-    assert "error: tick takes a whole number, got abc" in terminal.read_until("[tick 0] > ")
-    terminal.type("\x04")
-    assert terminal.close() == 0
-
-
-def test_line_editing_on_a_terminal(new_terminal):
-    """Tab completes commands and keys, the up arrow brings the last line back."""
-    pytest.importorskip("readline", reason="this Python has no readline")
-    terminal = new_terminal(TERM="xterm")
-    terminal.read_until("[tick 0] > ")
-    terminal.type("store meeting Standup\n")
-    terminal.read_until("[tick 0] > ")
-    terminal.type("rec\tmee\t\n")
-    assert "accesses=1" in terminal.read_until("[tick 0] > ")
-    terminal.type("\x1b[A\n")
-    assert "accesses=2" in terminal.read_until("[tick 0] > ")
-    terminal.type("quit\n")
-    assert terminal.close() == 0
-
-
-def test_colours_only_where_wanted(new_terminal):
-    """A terminal gets colours, unless NO_COLOR is set or it is dumb."""
-    for changes, coloured in [({"NO_COLOR": ""}, True), ({}, False), ({"TERM": "dumb"}, False)]:
-        terminal = new_terminal(**{"TERM": "xterm", **changes})
-        terminal.read_until("[tick 0] ")
-        terminal.type("store k v\nlist\nquit\n")
-        assert terminal.close() == 0
-        assert ("\x1b[32m####" in terminal.seen) is coloured
-    assert "\x1b" not in piped("store k v\nlist\n", TERM="xterm")[1]

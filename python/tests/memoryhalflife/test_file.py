@@ -330,12 +330,14 @@ def test_a_dump_that_failed_to_move_can_be_moved_again(path, monkeypatch):
 @pytest.mark.skipif(sys.platform == "win32" or not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root reads all")
 def test_an_unreadable_file_is_an_oserror(path):
     """Without permission, opening fails as the operating system says."""
-    filled(path).chmod(0)
+    filled(path).chmod(0o200)
     with pytest.raises(OSError, match="unable to open"):
         MemoryEngine.open(path)
 
 
-@pytest.mark.skipif(sys.platform == "win32" or not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root writes all")
+@pytest.mark.skipif(
+    sys.platform == "win32" or not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root writes all"
+)
 @pytest.mark.parametrize("part", ["file", "folder"])
 def test_a_file_that_may_not_be_written_is_an_oserror(path, part):
     """Without leave to write, a sound file is not called damaged, and nothing is left beside it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 import re
 import select
@@ -11,6 +12,7 @@ import time
 
 import pytest
 
+from memoryhalflife._lines import fitted
 from tests.memoryhalflife.program import COMMAND, consoles, environment, piped
 
 pty = pytest.importorskip("pty", reason="this system has no pseudo-terminals")
@@ -19,18 +21,19 @@ pty = pytest.importorskip("pty", reason="this system has no pseudo-terminals")
 class Terminal:
     """The program on a pseudo-terminal."""
 
-    def __init__(self, *arguments, **changes):
+    def __init__(self, *arguments, stderr=None, **changes):
         self.master, slave = pty.openpty()
         self.process = subprocess.Popen(
             [*COMMAND, *map(str, arguments)],
             stdin=slave,
             stdout=slave,
-            stderr=slave,
+            stderr=slave if stderr is None else stderr,
             env=environment(**{"NO_COLOR": "1", **changes}),
             start_new_session=True,
         )
         os.close(slave)
         self.seen = self.unread = ""
+        self.decode = codecs.getincrementaldecoder("utf-8")("replace").decode
 
     def read_until(self, text, seconds=30):
         """Read until text is on the screen after what was read before; return what is new."""
@@ -39,7 +42,7 @@ class Terminal:
             assert time.monotonic() < deadline, f"{text!r} did not appear after {self.seen + self.unread!r}"
             if select.select([self.master], [], [], 0.1)[0]:
                 try:
-                    self.unread += os.read(self.master, 4096).decode()
+                    self.unread += self.decode(os.read(self.master, 4096))
                 except OSError:  # the other end is closed
                     break
         end = self.unread.find(text) + len(text) if text in self.unread else len(self.unread)
@@ -132,3 +135,42 @@ def test_colours_only_where_wanted(new_terminal):
         assert terminal.close() == 0
         assert ("\x1b[32m####" in terminal.seen) is coloured
     assert "\x1b" not in piped("store k v\nlist\n", TERM="xterm")[1]
+
+
+def test_errors_in_a_file_have_no_colours(new_terminal, tmp_path):
+    """With its errors sent to a file, a coloured session writes plain text there."""
+    with (tmp_path / "errors").open("w+b") as errors:
+        terminal = new_terminal(stderr=errors, TERM="xterm", NO_COLOR="")
+        terminal.read_until("[tick 0] ")
+        terminal.type("recal k\nquit\n")
+        assert terminal.close() == 0
+        errors.seek(0)
+        assert errors.read() == b"error: unknown command recal, did you mean recall?\n"
+
+
+def test_lists_fit_the_terminal(new_terminal):
+    """On a terminal of 80 columns no line of a list is longer, whatever the content."""
+    terminal = new_terminal(TERM="xterm", COLUMNS="80")
+    terminal.read_until("[tick 0] > ")
+    terminal.type("store k " + "日本語 words 🙂 " * 10 + "--tags a,b\n")
+    terminal.read_until("[tick 0] > ")
+    terminal.type("list\n")
+    shown = terminal.read_until("[tick 0] > ").replace("\r", "").split("\n")
+    content = next(line for line in shown if line.startswith("  k: '日本語 words"))
+    assert content.endswith("…")
+    assert fitted(content, 80, "…") == content
+    assert max(map(len, shown)) <= 80
+    terminal.type("quit\n")
+    assert terminal.close() == 0
+
+
+def test_a_session_with_a_file_says_where(new_terminal, tmp_path):
+    """With --db the banner names the file, and the next session goes on with it."""
+    path = tmp_path / "agent.db"
+    for before, after in [(0, 3), (3, 6)]:
+        terminal = new_terminal("--db", path)
+        assert f"Kept in {path}\r\n" in terminal.read_until(f"[tick {before}] > ")
+        terminal.type("tick 3\n")
+        terminal.read_until(f"[tick {after}] > ")
+        terminal.type("\x04")
+        assert terminal.close() == 0
