@@ -63,7 +63,7 @@ def python_task(*task: str, **settings: str) -> Callable[[], Figures]:
 
 def ticks(*, quick: bool) -> dict[str, Figures]:
     """Return what python/benchmarks/engine.py says: the largest engine, the curve of expiry, and those in files."""
-    largest, operations, batch = ("10000", "50", "2000") if quick else ("1000000", "1000", "50000")
+    largest, operations, batch = ("10000", "200", "2000") if quick else ("1000000", "1000", "50000")
     with tempfile.TemporaryDirectory() as folder:
         command: list[str | Path] = [venv_python(VENV), PYTHON_ROOT / "benchmarks" / "engine.py", "--json"]
         command += ["--largest", largest, "--operations", operations, "--batch", batch, "--directory", folder]

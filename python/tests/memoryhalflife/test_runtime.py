@@ -103,3 +103,31 @@ def cost_of_one_key(count):
 def test_a_key_in_much_use_stays_cheap():
     """However many keys are due at the same tick, using one of them over and over costs the same."""
     assert cost_of_one_key(50_000) < 3 * cost_of_one_key(100)
+
+
+def test_a_tick_touches_only_what_expires():
+    """Of 10,000 entries a tick takes out the 50 that are due and looks at no other; an idle one at none."""
+    touched = []
+
+    class Watched(dict):
+        def pop(self, key):
+            touched.append(key)
+            return super().pop(key)
+
+        def __getitem__(self, key):
+            touched.append(key)
+            return super().__getitem__(key)
+
+        def __iter__(self):
+            raise AssertionError
+
+        items = keys = values = __iter__
+
+    store = ExpiringStore()
+    for i in range(10_000):
+        store.put(str(i), i, 100 + i)
+    store._entries = Watched(store._entries)
+    assert store.expire(99, 0) == touched == []
+    expired = store.expire(149, 0)
+    assert len(expired) == 50
+    assert touched == [event.key for event in expired]
