@@ -197,24 +197,34 @@ def _can_show(text: str) -> bool:
 def _typed_lines(session: Session) -> Iterator[str]:
     """Yield what is typed, after a prompt, until Ctrl-D; Ctrl-C drops the line."""
     readline = _line_editing(session)
-    while True:
-        try:
-            prompt = f"[tick {session.engine.now}] > "
-        except (RuntimeError, OSError) as error:
-            _complain(str(error))
-            prompt = "[tick ?] > "
-        if session.look.colour:
-            # readline must not count what takes no room
-            start, end = ("\001", "\002") if readline else ("", "")
-            prompt = f"{start}{_BOLD}{end}{prompt[:-2]}{start}{_PLAIN}{end}> "
+    while (line := _typed_line(session, readline=readline)) is not None:
+        yield line
+
+
+def _typed_line(session: Session, *, readline: bool) -> str | None:
+    try:
+        prompt = _prompt(session, readline=readline)
         print()
-        try:
-            yield input(prompt)
-        except EOFError:
-            print()
-            return
-        except KeyboardInterrupt:
-            print("\n(Ctrl-D or 'quit' leaves)")
+        return input(prompt)
+    except EOFError:
+        print()
+        return None
+    except KeyboardInterrupt:
+        print("\n(Ctrl-D or 'quit' leaves)")
+        return ""
+
+
+def _prompt(session: Session, *, readline: bool) -> str:
+    try:
+        tick = str(session.engine.now)
+    except (RuntimeError, OSError) as error:
+        _complain(str(error))
+        tick = "?"
+    if not session.look.colour:
+        return f"[tick {tick}] > "
+    # readline must not count what takes no room
+    start, end = ("\001", "\002") if readline else ("", "")
+    return f"{start}{_BOLD}{end}[tick {tick}] {start}{_PLAIN}{end}> "
 
 
 def _line_editing(session: Session) -> bool:
