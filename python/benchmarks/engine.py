@@ -1,8 +1,8 @@
 """What the tick engine costs, in memory and in a file: ``PYTHONPATH=src python benchmarks/engine.py``.
 
-Every figure is a median of single operations or of rounds, on the wall clock; a rate in a batch has
-its commit in it, and the CPU time of an operation beside it, which other work on the machine does
-not touch. The rates of a file stand beside what its disk can do: appending 4 KiB and waiting for it,
+Figures are medians of single operations or of rounds, on the wall clock. What takes long enough to be
+interrupted by other work on the machine is given in CPU time: memories(), expiry, and, beside the
+rate in a batch (its commit included), an operation in it. The rates of a file stand beside what its disk can do: appending 4 KiB and waiting for it,
 taken in turns with the others, a few operations each, because a disk has good and bad seconds.
 
 ``--largest N`` ends the curve earlier than at 1,000,000 memories, ``--directory D`` chooses the disk,
@@ -86,11 +86,11 @@ def bytes_each(count: int) -> float:
 
 
 def expiring(engine: MemoryEngine, ticks: int) -> float:
-    """Return the time that a tick takes for each memory that expires in it, in microseconds."""
+    """Return the CPU time that a tick takes for each memory that expires in it, in microseconds."""
     gc.collect()
-    start = time.perf_counter()
+    start = time.process_time()
     expired = len(engine.tick(ticks))
-    return (time.perf_counter() - start) / expired * 1e6
+    return (time.process_time() - start) / expired * 1e6
 
 
 def some_expiring(engine: MemoryEngine) -> float:
@@ -127,9 +127,9 @@ def in_memory(largest: int) -> Iterator[Row]:
             "tick(1)": microseconds(engine.tick, [1] * 2000),
             "1000 expire, each": some_expiring(engine),
         }
-        start = time.perf_counter()
+        start = time.process_time()
         engine.memories()
-        row["memories(), each"] = (time.perf_counter() - start) / count * 1e6
+        row["memories(), each"] = (time.process_time() - start) / count * 1e6
         del engine
         yield {**row, "all expire, each": all_expiring(count), "bytes each": bytes_each(min(count, 100_000))}
         count *= 10
