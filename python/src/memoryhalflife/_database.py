@@ -189,7 +189,7 @@ def _create(access: Access, defaults: tuple[int, float, int]) -> None:
 
 
 def _check(access: Access) -> None:
-    """Refuse a damaged file.
+    """Refuse a damaged file: all of it is read, and the indexes are compared with the table.
 
     The check must not change the file. Closing the only connection moves the write-ahead log into
     it, unless the connection may only read; but such a one leaves an empty log behind. So it depends
@@ -199,7 +199,7 @@ def _check(access: Access) -> None:
     try:
         with closing(_connection(access, "ro" if logged else "rw")) as connection:
             _refuse_layout(access, _pragma(connection, "user_version"))
-            fault = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+            fault = connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
             if fault == "ok" and not logged and Path(access.path).stat().st_size % _pragma(connection, "page_size"):
                 fault = "its last page is cut short"  # SQLite reads zeros there
             if fault == "ok" and _schema(connection) != sorted(map(_words, _SCHEMA)):
