@@ -50,6 +50,8 @@ def judge(table: Mapping[str, Costs], figures: Mapping[str, scores.Figures], mil
         bare = row["import recolva"].wall - row["python -c pass"].wall
         yield at_most("import recolva", 15, "ms over bare Python", bare * 1000)
     yield from _figures(figures)
+    if scores.TICKS in figures:
+        yield from _engine(figures)
 
 
 def _dry_run(title: str, row: Costs, million: float) -> Iterator[Requirement]:
@@ -100,3 +102,13 @@ def _figures(figures: Mapping[str, scores.Figures]) -> Iterator[Requirement]:
             work, unit = title.rsplit(", ", 1)
             for name, limit in wanted.items():
                 yield at_most(f"{work}, {name}", limit, unit, figures[title][name])
+
+
+def _engine(figures: Mapping[str, scores.Figures]) -> Iterator[Requirement]:
+    yield at_most("MemoryEngine, memory", 1000, "bytes each", figures[scores.TICKS]["bytes each"])
+    file, batch = figures[scores.FILE], figures[scores.BATCH]
+    for name in ("store", "recall"):
+        raw = file["FULL append 4 KiB and fsync"]
+        yield at_least(f"MemoryEngine at FULL, {name}", 0.5, "x the disk's fsyncs", file[f"FULL {name}"] / raw)
+        yield at_least(f"MemoryEngine at NORMAL, {name}", 2000, "/s", file[f"NORMAL {name}"])
+        yield at_least(f"MemoryEngine in a batch, {name}", 50000, "/s", batch[name])

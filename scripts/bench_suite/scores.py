@@ -26,6 +26,11 @@ GO, PURE, ARRAY, TICKS = (
     "score_array, ns each",
     "MemoryEngine, µs",
 )
+CURVE, FILE, BATCH = (
+    "MemoryEngine, µs for each that expires",
+    "MemoryEngine in a file, operations/s",
+    "MemoryEngine in a batch, operations/s",
+)
 
 
 def measure(box: Toolbox, rounds: int, *, quick: bool) -> dict[str, Figures]:
@@ -34,8 +39,7 @@ def measure(box: Toolbox, rounds: int, *, quick: bool) -> dict[str, Figures]:
     if importable(VENV, "numpy"):
         measurements[ARRAY] = python_task("array", "1000000" if quick else "10000000")
     figures = medians(measurements, rounds)
-    figures[TICKS] = ticks(quick=quick)  # medians of its own
-    return figures
+    return {**figures, **ticks(quick=quick)}  # medians of its own
 
 
 def go_scores(box: Toolbox) -> Callable[[], Figures]:
@@ -57,15 +61,20 @@ def python_task(*task: str, **settings: str) -> Callable[[], Figures]:
     return measure
 
 
-def ticks(*, quick: bool) -> Figures:
-    """Return what python/benchmarks/engine.py says of the largest engine in memory."""
-    largest, operations, batch = ("10000", "20", "2000") if quick else ("1000000", "100", "20000")
+def ticks(*, quick: bool) -> dict[str, Figures]:
+    """Return what python/benchmarks/engine.py says: the largest engine, the curve of expiry, and those in files."""
+    largest, operations, batch = ("10000", "200", "2000") if quick else ("1000000", "1000", "50000")
     with tempfile.TemporaryDirectory() as folder:
-        command: list[str | Path] = [venv_python(VENV), PYTHON_ROOT / "benchmarks" / "engine.py", "--largest", largest]
-        lines = run([*command, "--operations", operations, "--batch", batch, "--directory", folder]).splitlines()
-    end = next(number for number, line in enumerate(lines) if line.startswith("in a file"))
-    count, store, recall, idle, expire, size = (float(figure.replace(",", "")) for figure in lines[end - 1].split())
-    return {"living": count, "store": store, "recall": recall, "tick(1)": idle, "expire": expire, "bytes": size}
+        command: list[str | Path] = [venv_python(VENV), PYTHON_ROOT / "benchmarks" / "engine.py", "--json"]
+        command += ["--largest", largest, "--operations", operations, "--batch", batch, "--directory", folder]
+        result = json.loads(run(command))
+    rows, files = result["memory"], result["file"]
+    curve = {}
+    for row in rows:
+        curve[f"1000 of {row['living']:,}"] = row.pop("1000 expire, each")
+        curve[f"all {row['living']:,}"] = row.pop("all expire, each")
+    in_file = {f"{kind} {name}": figure for kind in ("FULL", "NORMAL") for name, figure in files[kind].items()}
+    return {TICKS: rows[-1], CURVE: curve, FILE: in_file, BATCH: files["batch"]}
 
 
 def medians(measurements: Mapping[str, Callable[[], Figures]], rounds: int) -> dict[str, Figures]:

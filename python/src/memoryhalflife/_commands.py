@@ -6,13 +6,16 @@ import json
 from typing import TYPE_CHECKING, Callable, NamedTuple
 
 from memoryhalflife._lines import (
+    Line,
     UsageError,
+    bar,
+    fitted,
+    nearest,
     one_key,
+    refuse_options,
     shown_content,
     shown_key,
-    shown_memory,
-    split_key,
-    split_options,
+    split_line,
 )
 
 if TYPE_CHECKING:
@@ -24,17 +27,29 @@ if TYPE_CHECKING:
 __all__ = ["COMMANDS", "STORE_OPTIONS", "Command", "Session"]
 
 STORE_OPTIONS = {"--half-life": "N", "--tags": "a,b", "--threshold": "X", "--json": None}
-_GREEN, _YELLOW, _RED, _PLAIN = "\033[32m", "\033[33m", "\033[31m", "\033[0m"
+_GREEN, _YELLOW, _RED, _BOLD, _DIM, _PLAIN = "\033[32m", "\033[33m", "\033[31m", "\033[1m", "\033[2m", "\033[0m"
+
+
+class Look(NamedTuple):
+    """How a session looks: in colour or not, its signs, and the columns that a list may take (None: any)."""
+
+    colour: bool = False
+    arrow: str = "→"
+    dots: str = "…"
+    columns: Callable[[], int] | None = None
+
+    def painted(self, text: str, code: str) -> str:
+        """Return a text in the colour of an escape code."""
+        return f"{code}{text}{_PLAIN}" if self.colour and text else text
 
 
 class Session:
     """An engine, how to show things, and what the last tick let expire."""
 
-    def __init__(self, engine: MemoryEngine, *, colour: bool = False, arrow: str = "→") -> None:
+    def __init__(self, engine: MemoryEngine, look: Look | None = None) -> None:
         """Begin a session."""
         self.engine = engine
-        self.colour = colour
-        self.arrow = arrow
+        self.look = Look() if look is None else look
         self.expired: list[Expired] = []
 
     def run(self, line: str) -> str | None:
@@ -42,46 +57,64 @@ class Session:
         name, rest = ([*line.split(None, 1), "", ""])[:2]
         if not name or name.startswith("#"):
             return ""
-        command = COMMANDS.get(name.lower())
-        if command is None:
-            raise UsageError(f"unknown command {shown_key(name)} (type 'help' for the commands)")
-        return command.run(self, rest)
+        return _command(name).run(self, rest)
 
-    def show(self, memories: list[Memory], now: int) -> str:
-        """Return the lines that show memories."""
-        return "\n".join(shown_memory(memory, now, self._bar_format(memory, now)) for memory in memories)
+    def show(self, memories: list[Memory], now: int, *, cut: bool = False) -> str:
+        """Return the lines that show memories; cut says that one line of each content is enough."""
+        columns = self.look.columns() if cut and self.look.columns else None
+        return "\n".join(self._shown(memory, now, columns) for memory in memories)
 
-    def _bar_format(self, memory: Memory, now: int) -> str:
-        if not self.colour:
-            return "{}"
+    def headed(self, key: str, content: JSON, columns: int | None) -> str:
+        """Return a key and its content, in as many columns."""
+        shown = shown_key(key)
+        text = shown_content(content)
+        if columns is not None:
+            text = fitted(text, max(columns - len(shown) - 4, 20), self.look.dots)
+        return f"  {self.look.painted(shown, _BOLD)}: {text}"
+
+    def _shown(self, memory: Memory, now: int, columns: int | None) -> str:
         confidence = memory.confidence(now)
-        return (_GREEN if confidence >= 0.5 else _YELLOW if confidence >= 0.25 else _RED) + "{}" + _PLAIN
+        whole = bar(confidence)
+        marks = whole.rstrip(".")
+        code = _GREEN if confidence >= 0.5 else _YELLOW if confidence >= 0.25 else _RED
+        painted = self.look.painted(marks, code) + self.look.painted(whole[len(marks) :], _DIM)
+        tags = f"\n    tags={','.join(map(shown_key, memory.tags))}" if memory.tags else ""
+        return (
+            f"{self.headed(memory.key, memory.content, columns)}\n"
+            f"    confidence=[{painted}] {100 * confidence:.1f}%"
+            f"  half_life={memory.half_life}  accesses={memory.access_count}{tags}"
+        )
 
 
 def _store(session: Session, text: str) -> str:
-    key, rest = split_key(text)
-    options, content = split_options(rest, STORE_OPTIONS)
-    if not key or not content:
-        raise UsageError(f"store needs a key and a content: {COMMANDS['store'].usage}")
-    half_life, threshold = options.get("--half-life"), options.get("--threshold")
+    line = split_line(text, STORE_OPTIONS)
+    if not line.key or not line.text:
+        raise UsageError("store needs a key and a content: store KEY CONTENT (see 'help store')")
+    half_life, threshold = line.options.get("--half-life"), line.options.get("--threshold")
     memory = session.engine.store(
-        key,
-        _content(content, as_json="--json" in options),
+        line.key,
+        _content(line),
         half_life=None if half_life is None else _whole(half_life, "--half-life takes"),
-        tags=[tag.strip() for tag in options.get("--tags", "").split(",") if tag.strip()],
+        tags=[tag.strip() for tag in line.options.get("--tags", "").split(",") if tag.strip()],
         threshold=None if threshold is None else _number(threshold, "--threshold takes"),
     )
-    return f"Stored: {shown_key(key)} (half_life={memory.half_life}, ttl={memory.ttl()})"
+    return f"Stored: {shown_key(line.key)} (half_life={memory.half_life}, ttl={memory.ttl()})"
 
 
-def _content(text: str, *, as_json: bool) -> JSON:
-    if as_json:
+def _content(line: Line) -> JSON:
+    if "--json" in line.options:
         try:
-            value: JSON = json.loads(text)
+            value: JSON = json.loads(line.text)
         except (ValueError, RecursionError) as error:
+            if not line.literal:
+                refuse_options(line.text, STORE_OPTIONS)
             raise UsageError(f"--json takes a JSON value: {error}") from None
         return value
-    return text[1:-1] if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'" else text
+    if line.quoted:
+        return line.text[1:-1]
+    if not line.literal:
+        refuse_options(line.text, STORE_OPTIONS)
+    return line.text
 
 
 def _recall(session: Session, text: str) -> str:
@@ -106,7 +139,7 @@ def _forget(session: Session, text: str) -> str:
 def _tick(session: Session, text: str) -> str:
     n = _whole(text.strip() or "1", "tick takes")
     session.expired = session.engine.tick(n)
-    return f"Advanced {n} tick(s) {session.arrow} now at tick {session.engine.now}"
+    return f"Advanced {n} tick(s) {session.look.arrow} now at tick {session.engine.now}"
 
 
 def _expired(session: Session, text: str) -> str:
@@ -116,18 +149,20 @@ def _expired(session: Session, text: str) -> str:
 
 
 def _list(session: Session, text: str) -> str:
-    tag = one_key("list", text) if text.strip() else None
+    tag = one_key("list", text, "tag") if text.strip() else None
     now, memories = session.engine.now, session.engine.memories(tag)
     if not memories:
         return "No memories." if tag is None else f"No memories with the tag {shown_key(tag)}."
-    return f"{len(memories)} memories:\n" + session.show(memories, now)
+    return f"{len(memories)} memories:\n" + session.show(memories, now, cut=True)
 
 
 def _fading(session: Session, text: str) -> str:
     threshold = _number(text.strip() or "0.5", "fading takes")
     now, memories = session.engine.now, session.engine.fading(threshold)
     below = f"below {100 * threshold:g}%"
-    return f"{len(memories)} fading ({below}):\n" + session.show(memories, now) if memories else f"Nothing is {below}."
+    if not memories:
+        return f"Nothing is {below}."
+    return f"{len(memories)} fading ({below}):\n" + session.show(memories, now, cut=True)
 
 
 def _entropy(session: Session, text: str) -> str:
@@ -142,8 +177,9 @@ def _grace(session: Session, text: str) -> str:
     state = session.engine.to_dict()
     if not state["grace_ticks"]:
         return "No grace: what expires is gone at once (start with --grace N to change that)."
+    columns = session.look.columns and session.look.columns()
     lines = [
-        f"  {shown_key(key)}: {shown_content(fields['content'])}\n"
+        f"{session.headed(key, fields['content'], columns)}\n"
         f"    expired at tick {fields['expired_at']}, gone at tick {fields['expired_at'] + state['grace_ticks']}"
         for key, fields in state["grace"].items()
     ]
@@ -159,12 +195,9 @@ def _revive(session: Session, text: str) -> str:
 
 
 def _help(_: Session, text: str) -> str:
-    name = text.strip().lower()
-    if name:
-        command = COMMANDS.get(name)
-        if command is None:
-            raise UsageError(f"unknown command {shown_key(name)} (type 'help' for the commands)")
-        return f"{command.usage}\n  {command.help}"
+    if text.strip():
+        command = _command(text.strip())
+        return f"{command.usage}\n  {command.help}" + "".join(f"\n  {line}" for line in command.more)
     width = max(len(command.usage) for command in COMMANDS.values() if len(command.usage) < 24)
     lines = []
     for command in dict.fromkeys(COMMANDS.values()):
@@ -200,11 +233,21 @@ def _number(text: str, takes: str) -> float:
 
 
 class Command(NamedTuple):
-    """A command: its function, how it is written, and what it does."""
+    """A command: its function, how it is written, what it does, and more to know about it."""
 
     run: Callable[[Session, str], str | None]
     usage: str
     help: str
+    more: tuple[str, ...] = ()
+
+
+def _command(name: str) -> Command:
+    command = COMMANDS.get(name.lower())
+    if command is None:
+        close = nearest(name, COMMANDS)
+        meant = f", did you mean {close[0]}?" if close else " (type 'help' for the commands)"
+        raise UsageError(f"unknown command {shown_key(name)}{meant}")
+    return command
 
 
 COMMANDS: dict[str, Command] = {
@@ -212,6 +255,14 @@ COMMANDS: dict[str, Command] = {
         _store,
         "store KEY CONTENT [--half-life N] [--tags a,b] [--threshold X] [--json]",
         "keep a memory; what was under the key is replaced",
+        (
+            "--half-life N    ticks after which its confidence is one half",
+            "--threshold X    confidence at which it expires, between 0 and 1",
+            "--tags a,b       tags, for list TAG",
+            "--json           the content is a JSON value",
+            "Options stand before or after the content. Content in quotes, or after --, is",
+            "taken as it is: store note -- use --force",
+        ),
     ),
     "recall": Command(_recall, "recall KEY", "read a memory and refresh it"),
     "peek": Command(_peek, "peek KEY", "read a memory without refreshing it"),

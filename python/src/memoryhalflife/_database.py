@@ -115,6 +115,8 @@ def _inspect(access: Access) -> bool:
         return False
     if not stat.S_ISREG(status.st_mode):
         raise Refused(f"{access.path} is not a regular file")
+    if not os.access(access.path, os.W_OK):  # SQLite would read it, and leave an empty log beside it
+        raise PermissionError(f"{access.path} can't be written: permission denied")
     if status.st_size == 0:
         return False
     application, layout = _identity(access)
@@ -187,7 +189,7 @@ def _create(access: Access, defaults: tuple[int, float, int]) -> None:
 
 
 def _check(access: Access) -> None:
-    """Refuse a damaged file.
+    """Refuse a damaged file: all of it is read, and the indexes are compared with the table.
 
     The check must not change the file. Closing the only connection moves the write-ahead log into
     it, unless the connection may only read; but such a one leaves an empty log behind. So it depends
@@ -197,7 +199,7 @@ def _check(access: Access) -> None:
     try:
         with closing(_connection(access, "ro" if logged else "rw")) as connection:
             _refuse_layout(access, _pragma(connection, "user_version"))
-            fault = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+            fault = connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
             if fault == "ok" and not logged and Path(access.path).stat().st_size % _pragma(connection, "page_size"):
                 fault = "its last page is cut short"  # SQLite reads zeros there
             if fault == "ok" and _schema(connection) != sorted(map(_words, _SCHEMA)):
@@ -206,7 +208,7 @@ def _check(access: Access) -> None:
                 read_settings(access, connection.execute)
                 read_clock(access, connection.execute)
     except sqlite3.OperationalError as error:
-        if is_busy(error) or str(error).startswith("unable to open"):
+        if is_busy(error) or _is_denied(error) or str(error).startswith("unable to open"):
             raise failure(access, error) from error
         raise Refused(f"{access.path} is damaged: {error}") from error
     except sqlite3.DatabaseError as error:
@@ -279,6 +281,8 @@ def failure(access: Access, error: sqlite3.Error) -> Exception:
         return Refused(f"{access.path} is damaged: a text in it is not UTF-8")
     if is_busy(error):
         return Refused(f"{access.path} is busy: other processes used it for {number_text(access.timeout)} s")
+    if _is_denied(error):
+        return PermissionError(f"{access.path} can't be written: {error}")
     if isinstance(error, sqlite3.DataError):
         return InvalidArgument(f"content must fit into {access.path}: {error}")
     if isinstance(error, sqlite3.DatabaseError) and not isinstance(error, sqlite3.OperationalError):
@@ -294,6 +298,11 @@ def damaged(access: Access, what: str, fault: object) -> Refused:
 def is_busy(error: sqlite3.Error) -> bool:
     """Say whether other processes are in the way (or were, while they made or recovered the log)."""
     return str(error).endswith(("is locked", "locking protocol"))
+
+
+def _is_denied(error: sqlite3.Error) -> bool:
+    """Say whether the file, or its folder, may not be written."""
+    return str(error).startswith("attempt to write a readonly database")
 
 
 def _pragma(connection: sqlite3.Connection, name: str) -> int:

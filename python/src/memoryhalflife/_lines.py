@@ -1,36 +1,45 @@
 """Lines of the REPL: what was typed, taken apart, and how values look.
 
 A key is a bare word, or quoted: "…" with the escapes of a JSON string, '…' without any. What is
-shown can be typed: a key that a bare word could not be is shown quoted. Nothing unprintable reaches
-the terminal, so no memory can move the cursor or turn text around.
+shown can be typed: a key that a bare word could not be is shown quoted. A word that starts with --
+and a letter is an option, unless it stands in quotes or after a -- of its own, so that a mistyped one
+is never stored. Nothing unprintable reaches the terminal, so no memory can move the cursor or turn
+text around.
 """
 
 from __future__ import annotations
 
 import json
+import re
+from difflib import get_close_matches
 from math import floor
 from typing import TYPE_CHECKING, NamedTuple
+from unicodedata import combining, east_asian_width
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
-    from memoryhalflife.memory import Memory
     from memoryhalflife.values import JSON
 
 __all__ = [
-    "Options",
+    "Line",
     "UsageError",
     "bar",
+    "fitted",
+    "nearest",
     "one_key",
+    "refuse_options",
     "shown_content",
     "shown_key",
-    "shown_memory",
     "shown_text",
     "split_key",
-    "split_options",
+    "split_line",
 ]
 
 _BAR_LENGTH = 20
+_OPTION = re.compile(r"--[^\W\d_]")
+_QUOTED = re.compile(r""" "(?:[^"\\]|\\.)*" | "[^"]*" | '[^']*' """, re.VERBOSE)
+_DASHES = "-\u2010\u2011\u2012\u2013\u2014\u2212"  # copied from typeset text, -- may have become one of these
 _LONGEST_TEXT = 400
 _json_string = json.JSONDecoder(strict=False).raw_decode
 
@@ -39,11 +48,14 @@ class UsageError(ValueError):
     """A line can't be understood; the text says what would be."""
 
 
-class Options(NamedTuple):
-    """The options found in a line, and the text that is left."""
+class Line(NamedTuple):
+    """What a line says: its options, its key, and the text, which may be quoted or follow a --."""
 
-    values: dict[str, str]
+    options: dict[str, str]
+    key: str
     text: str
+    quoted: bool = False
+    literal: bool = False
 
 
 def split_key(text: str) -> tuple[str, str]:
@@ -67,45 +79,89 @@ def split_key(text: str) -> tuple[str, str]:
     return key, text[end:].strip()
 
 
-def one_key(command: str, text: str) -> str:
-    """Return the key that is all of a line."""
-    if not text.strip():
-        raise UsageError(f"{command} needs a key: {command} KEY")
+def one_key(command: str, text: str, noun: str = "key") -> str:
+    """Return the key, or whatever the noun says, that is all of a line."""
+    text = text.strip()
+    if not text:
+        raise UsageError(f"{command} needs a {noun}: {command} {noun.upper()}")
+    if _OPTION.match(text):
+        raise UsageError(f"{command} has no option {_first_word(text)[0]} (quote a {noun} that starts so)")
     key, rest = split_key(text)
     if rest:
-        whole = json.dumps(text.strip(), ensure_ascii=False)
-        raise UsageError(f"{command} takes one key; quote a key with blanks: {command} {whole}")
+        whole = json.dumps(text, ensure_ascii=False)
+        raise UsageError(f"{command} takes one {noun}; quote a {noun} with blanks: {command} {whole}")
     return key
 
 
-def split_options(text: str, known: Mapping[str, str | None]) -> Options:
-    """Take options off both ends of a text; known maps their names to what their values are called.
+def split_line(text: str, known: Mapping[str, str | None]) -> Line:
+    """Take apart a key, a text, and options, which may stand before the key and on both sides of the text.
 
-    An option is ``--name VALUE`` or ``--name=VALUE``, or ``--name`` alone if it has no value. After
-    ``--`` everything is text.
+    ``known`` maps the names of options to what their values are called. An option is
+    ``--name VALUE`` or ``--name=VALUE``, or ``--name`` alone if it has no value. After ``--``
+    there are no options.
     """
-    values: dict[str, str] = {}
-    text = text.strip()
-    while text.startswith("--"):
-        word, rest = _first_word(text)
-        if word == "--":
-            return Options(values, rest)
-        name, equals, value = word.partition("=")
-        if name not in known:
-            raise UsageError(f"unknown option {name} (known: {', '.join(known)}; put -- before text that starts so)")
-        if known[name] is not None and not equals:
-            value, rest = _first_word(rest)
-        if known[name] is not None and not value:
-            raise UsageError(f"{name} needs a value: {name} {known[name]}")
-        _note(values, name, value, known)
-        text = rest
+    options: dict[str, str] = {}
+    text, literal = _leading_options(text.strip(), known, options)
+    key, text = split_key(text)
+    if not literal:
+        text, literal = _leading_options(text, known, options)
+    if literal:
+        return Line(options, key, text, literal=True)
+    quoted = _QUOTED.match(text)
+    end = quoted.end() if quoted else 0
+    if end and not text[end : end + 1].strip():
+        behind = dict(options)
+        if _leading_options(text[end:].strip(), known, behind) == ("", False):
+            return Line(behind, key, text[:end], quoted=True)
     while text:
         head, found = _last_option(text, known)
         if found is None:
             break
-        _note(values, *found, known)
+        _note(options, *found, known)
         text = head
-    return Options(values, text)
+    return Line(options, key, text)
+
+
+def _leading_options(text: str, known: Mapping[str, str | None], options: dict[str, str]) -> tuple[str, bool]:
+    """Take options off the start of a text; return the rest, and whether a -- stood before it."""
+    while True:
+        word, rest = _first_word(text)
+        if word == "--":
+            return rest, True
+        name, equals, value = word.partition("=")
+        if name not in known:
+            refuse_options(word, known)
+            return text, False
+        if known[name] is not None and not equals:
+            value, rest = _first_word(rest)
+        if known[name] is not None and (not value or (_OPTION.match(value) and not equals)):
+            raise UsageError(f"{name} needs a value: {name} {known[name]}")
+        _note(options, name, value, known)
+        text = rest
+
+
+def refuse_options(text: str, known: Mapping[str, str | None]) -> None:
+    """Refuse a text with a word that can only be meant as an option: stored, it would be lost as one.
+
+    That is -- and a letter, or the name of an option after any other dashes.
+    """
+    names = {name.strip("-") for name in known}
+    for word in text.split():
+        name = word.partition("=")[0]
+        bare = name.lstrip(_DASHES)
+        if not (_OPTION.match(name) or (bare != name and bare in names)):
+            continue
+        if name in known:
+            raise UsageError(f"{name} must stand before or after the content (or quote the content)")
+        close = [f"--{bare}"] if bare in names else nearest(name, known)
+        if close:
+            raise UsageError(f"no option {name}, did you mean {close[0]}? (or quote the content)")
+        raise UsageError(f"no option {name}: there are {', '.join(known)} (or quote the content)")
+
+
+def nearest(word: str, known: Iterable[str]) -> list[str]:
+    """Return the one of known that word was probably meant to be, if there is any."""
+    return get_close_matches(word.lower()[:40], known, n=1, cutoff=0.7)
 
 
 def _note(values: dict[str, str], name: str, value: str, known: Mapping[str, str | None]) -> None:
@@ -145,7 +201,7 @@ def _last_word(text: str) -> tuple[str, str]:
 
 def shown_key(key: str) -> str:
     """Return a key as it can be typed."""
-    if key.isprintable() and key and not any(c.isspace() or c in "\"'" for c in key):
+    if key.isprintable() and key and not key.startswith("--") and not any(c.isspace() or c in "\"'" for c in key):
         return key
     return _printable(json.dumps(key, ensure_ascii=False))
 
@@ -172,13 +228,14 @@ def bar(confidence: float) -> str:
     return "#" * marks + "." * (_BAR_LENGTH - marks)
 
 
-def shown_memory(memory: Memory, now: int, bar_format: str = "{}") -> str:
-    """Return the two lines that show a memory; bar_format is put around its bar."""
-    confidence = memory.confidence(now)
-    marks = bar_format.format(bar(confidence))
-    tags = f"  tags={','.join(map(shown_key, memory.tags))}" if memory.tags else ""
-    return (
-        f"  {shown_key(memory.key)}: {shown_content(memory.content)}\n"
-        f"    confidence=[{marks}] {100 * confidence:.1f}%"
-        f"  half_life={memory.half_life}  accesses={memory.access_count}{tags}"
-    )
+def fitted(text: str, columns: int, dots: str) -> str:
+    """Return a text cut to as many columns of a terminal, dots at its end if something is missing."""
+    room = columns - len(dots)
+    used = end = 0
+    for number, character in enumerate(text):
+        used += 0 if combining(character) else 2 if east_asian_width(character) in "WF" else 1
+        if used <= room:
+            end = number + 1
+        elif used > columns:
+            return text[:end] + dots
+    return text

@@ -86,18 +86,21 @@ class Store(Protocol[V]):
 
 
 class Schedule:
-    """Which keys are due when: a heap of ticks, and the set of keys of each tick.
+    """Which keys are due when: a heap of ticks, and the keys of each tick.
 
-    A tick whose last key was removed stays in the heap as an empty set; when such ticks outnumber
+    A tick whose last key was removed stays in the heap without keys; when such ticks outnumber
     the others, the heap is built anew. So there are never more than about twice as many ticks as
     keys, and what a removal leaves behind is paid for once.
+
+    Keys of a tick are those of a dict, not a set: up to Python 3.9, adding and removing the same one
+    again and again makes a set slower and slower.
     """
 
     __slots__ = ("_empty", "_heap", "_keys")
 
     def __init__(self) -> None:
         """Start with nothing due."""
-        self._keys: dict[int, set[str]] = {}  # exactly the ticks that are in the heap
+        self._keys: dict[int, dict[str, None]] = {}  # exactly the ticks that are in the heap
         self._heap: list[int] = []
         self._empty = 0
 
@@ -109,22 +112,22 @@ class Schedule:
         """Note that key is due at tick due; it was not noted for that tick before."""
         keys = self._keys.get(due)
         if keys is None:
-            self._keys[due] = {key}
+            self._keys[due] = {key: None}
             heappush(self._heap, due)
             return
         if not keys:
             self._empty -= 1
-        keys.add(key)
+        keys[key] = None
 
     def remove(self, key: str, due: int) -> None:
         """Take back what `add` noted; nothing happens if it is not noted any more."""
         keys = self._keys.get(due)
         if not keys:
             return
-        keys.discard(key)
+        keys.pop(key, None)
         if keys:
             return
-        keys.clear()  # a set keeps the room that it once needed, unless it is cleared
+        keys.clear()  # a dict keeps the room that it once needed, unless it is cleared
         self._empty += 1
         if self._empty > 32 + len(self._heap) // 2:
             self._keys = {tick: keys for tick, keys in self._keys.items() if keys}
@@ -235,10 +238,12 @@ class ExpiringStore(Generic[V]):
         old = self._entries.get(key)
         if self._undo is not None:
             self._undo.setdefault(key, old)
-        if old is not None:
-            self._schedule.remove(key, old[1])
         if entry is not None:
             self._entries[key] = entry
+            if old is not None and old[1] == entry[1]:
+                return
             self._schedule.add(key, entry[1])
         elif old is not None:
             del self._entries[key]
+        if old is not None:
+            self._schedule.remove(key, old[1])

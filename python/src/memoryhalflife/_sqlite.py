@@ -239,7 +239,7 @@ def _memory(key: str, row: tuple[Any, ...]) -> Memory:
         and 0.0 < threshold < 1.0
         and access_count >= 0
         and type(key) is str
-        and {type(created_at), type(last_accessed_at), type(access_count)} == {int}
+        and type(created_at) is type(last_accessed_at) is type(access_count) is int
         and (expired_at is None or type(expired_at) is int)
     ):
         raise ValueError(f"key {key!r:.40}")

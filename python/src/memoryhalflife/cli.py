@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import argparse
 import os
+import shutil
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from memoryhalflife._commands import COMMANDS, STORE_OPTIONS, Session
+from memoryhalflife._commands import COMMANDS, STORE_OPTIONS, Look, Session
 from memoryhalflife._lines import shown_key, shown_text
 from memoryhalflife.engine import MemoryEngine
 from recolva.errors import InvalidArgument, RecolvaError
@@ -20,13 +21,22 @@ __all__ = ["main"]
 
 _BOLD, _RED, _PLAIN = "\033[1m", "\033[31m", "\033[0m"
 
+#: What an argument of the engine is called on the command line.
+_FLAGS = {
+    "path": "--db",
+    "default_half_life": "--half-life",
+    "default_threshold": "--threshold",
+    "grace_ticks": "--grace",
+}
+
 _EXAMPLES = """\
 examples:
   memory-half-life
   memory-half-life --db agent.db --half-life 20
   printf 'store weather It is sunny\\ntick 15\\nlist\\n' | memory-half-life
 
-exit status: 0 done; 1 a line was wrong (commands from a pipe), or the file can't be used; 2 misuse
+exit status:
+  0 done; 1 a line was wrong (commands from a pipe), or the file can't be used; 2 misuse
 """
 
 
@@ -36,21 +46,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     try:
         engine = _engine(options)
-    except (RecolvaError, OSError) as error:
-        print(f"memory-half-life: error: {shown_text(str(error))}", file=sys.stderr)
-        return 2 if isinstance(error, InvalidArgument) else 1
-    try:
         with engine:
             return _serve(engine)
+    except _StartError as error:
+        print(f"memory-half-life: error: {shown_text(str(error))}", file=sys.stderr)
+        return 2 if isinstance(error.__cause__, InvalidArgument) else 1
     except OSError as error:
         # our output can't be written: nothing more can be said there, not even at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if isinstance(error, BrokenPipeError):  # its reader has left
             return 0
-        _complain(f"can't write: {error}", colour=False)
+        _complain(f"can't write: {error}")
         return 1
     except KeyboardInterrupt:
         return 130
+
+
+class _StartError(Exception):
+    """The engine can't be made."""
 
 
 def _prepare_streams() -> None:
@@ -80,7 +93,24 @@ def _parser() -> argparse.ArgumentParser:
         "--threshold", type=float, metavar="X", help="confidence at which they expire, between 0 and 1 (0.1)"
     )
     parser.add_argument("--grace", type=int, metavar="N", help="ticks for which they can be revived then (0)")
+    parser.add_argument("--version", action=_Version, nargs=0, help="show the versions of this program and below it")
     return parser
+
+
+class _Version(argparse.Action):
+    """Print the version; it is looked up only then."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
+        import sqlite3
+        from importlib import metadata
+
+        try:
+            version = metadata.version("recolva")
+        except metadata.PackageNotFoundError:
+            version = "0+unknown"
+        python = sys.version.split()[0]
+        print(f"{parser.prog} {version} (Python {python}, SQLite {sqlite3.sqlite_version})")
+        parser.exit()
 
 
 def _engine(options: argparse.Namespace) -> MemoryEngine:
@@ -89,17 +119,28 @@ def _engine(options: argparse.Namespace) -> MemoryEngine:
         "default_threshold": options.threshold,
         "grace_ticks": options.grace,
     }
-    if options.db is not None:
-        return MemoryEngine.open(options.db, **settings)
-    return MemoryEngine(**{name: value for name, value in settings.items() if value is not None})
+    try:
+        if options.db is not None:
+            return MemoryEngine.open(options.db, **settings)
+        return MemoryEngine(**{name: value for name, value in settings.items() if value is not None})
+    except (RecolvaError, OSError) as error:
+        name, _, rest = str(error).partition(" ")
+        raise _StartError(f"{_FLAGS.get(name, name)} {rest}") from error
 
 
 def _serve(engine: MemoryEngine) -> int:
     interactive = sys.stdin.isatty() and sys.stdout.isatty()
-    colour = interactive and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-    session = Session(engine, colour=colour, arrow="→" if _can_show("→") else "->")
+    look = Look(
+        colour=interactive and _wants_colour(),
+        arrow="→" if _can_show("→") else "->",
+        dots="…" if _can_show("…") else "...",
+        columns=_columns if interactive else None,
+    )
+    session = Session(engine, look)
     if interactive:
         print("memory-half-life REPL  (type 'help' for commands)")
+        if engine.path is not None:
+            print(shown_text(f"Kept in {engine.path}"))
         lines = _typed_lines(session)
     else:
         lines = iter(sys.stdin)
@@ -112,7 +153,7 @@ def _serve(engine: MemoryEngine) -> int:
             if isinstance(answer, Exception):
                 wrong = True
                 sys.stdout.flush()
-                _complain(str(answer) if interactive else f"line {number}: {answer}", colour=colour)
+                _complain(str(answer) if interactive else f"line {number}: {answer}")
             elif answer:
                 print(answer, flush=not interactive)
         except KeyboardInterrupt:
@@ -120,6 +161,14 @@ def _serve(engine: MemoryEngine) -> int:
                 raise
             print("interrupted")
     return 1 if wrong and not interactive else 0
+
+
+def _wants_colour() -> bool:
+    return not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def _columns() -> int:
+    return shutil.get_terminal_size().columns
 
 
 def _answer(session: Session, line: str) -> str | Exception | None:
@@ -130,9 +179,11 @@ def _answer(session: Session, line: str) -> str | Exception | None:
         return error
 
 
-def _complain(text: str, *, colour: bool) -> None:
-    text = shown_text(text)
-    print(f"{_RED}error:{_PLAIN} {text}" if colour else f"error: {text}", file=sys.stderr, flush=True)
+def _complain(text: str) -> None:
+    head = "error:"
+    if sys.stdin.isatty() and sys.stderr.isatty() and _wants_colour():
+        head = f"{_RED}{head}{_PLAIN}"
+    print(f"{head} {shown_text(text)}", file=sys.stderr, flush=True)
 
 
 def _can_show(text: str) -> bool:
@@ -146,24 +197,34 @@ def _can_show(text: str) -> bool:
 def _typed_lines(session: Session) -> Iterator[str]:
     """Yield what is typed, after a prompt, until Ctrl-D; Ctrl-C drops the line."""
     readline = _line_editing(session)
-    while True:
-        try:
-            prompt = f"[tick {session.engine.now}] > "
-        except (RuntimeError, OSError) as error:
-            _complain(str(error), colour=session.colour)
-            prompt = "[tick ?] > "
-        if session.colour:
-            # readline must not count what takes no room
-            start, end = ("\001", "\002") if readline else ("", "")
-            prompt = f"{start}{_BOLD}{end}{prompt[:-2]}{start}{_PLAIN}{end}> "
+    while (line := _typed_line(session, readline=readline)) is not None:
+        yield line
+
+
+def _typed_line(session: Session, *, readline: bool) -> str | None:
+    try:
+        prompt = _prompt(session, readline=readline)
         print()
-        try:
-            yield input(prompt)
-        except EOFError:
-            print()
-            return
-        except KeyboardInterrupt:
-            print("\n(Ctrl-D or 'quit' leaves)")
+        return input(prompt)
+    except EOFError:
+        print()
+        return None
+    except KeyboardInterrupt:
+        print("\n(Ctrl-D or 'quit' leaves)")
+        return ""
+
+
+def _prompt(session: Session, *, readline: bool) -> str:
+    try:
+        tick = str(session.engine.now)
+    except (RuntimeError, OSError) as error:
+        _complain(str(error))
+        tick = "?"
+    if not session.look.colour:
+        return f"[tick {tick}] > "
+    # readline must not count what takes no room
+    start, end = ("\001", "\002") if readline else ("", "")
+    return f"{start}{_BOLD}{end}[tick {tick}] {start}{_PLAIN}{end}> "
 
 
 def _line_editing(session: Session) -> bool:

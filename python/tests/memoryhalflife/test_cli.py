@@ -1,50 +1,19 @@
-"""The REPL: the documented session, wrong input, pipes and terminals."""
+"""The REPL: the documented session, wrong input, pipes and arguments."""
 
 from __future__ import annotations
 
 import io
 import os
 import re
-import select
 import shutil
-import signal
 import subprocess
 import sys
-import time
-from pathlib import Path
 
 import pytest
 
 from memoryhalflife import MemoryEngine, cli
-from memoryhalflife._commands import COMMANDS, Session
-from memoryhalflife._lines import bar, shown_key, split_key
-
-GUIDE = Path(__file__).resolve().parents[2] / "docs" / "ticks.md"
-COMMAND = [sys.executable, "-m", "memoryhalflife.cli"]
-
-
-def consoles():
-    """Return the console sessions that the guide shows."""
-    return re.findall(r"```console \w+\n(.*?)```", GUIDE.read_text(encoding="utf-8"), re.DOTALL)
-
-
-def environment(**changes):
-    path = os.pathsep.join(path for path in sys.path if path)
-    return {**os.environ, "PYTHONPATH": path, "PYTHONIOENCODING": "utf-8", "TERM": "dumb", **changes}
-
-
-def piped(text, *arguments, **changes):
-    """Run the program on commands from a pipe; return status, output, errors."""
-    data = text if isinstance(text, bytes) else text.encode()
-    done = subprocess.run(
-        [*COMMAND, *map(str, arguments)],
-        input=data,
-        capture_output=True,
-        env=environment(**changes),
-        timeout=60,
-        check=False,
-    )
-    return done.returncode, done.stdout.decode(), done.stderr.decode()
+from memoryhalflife._commands import COMMANDS, Look, Session
+from tests.memoryhalflife.program import COMMAND, consoles, environment, piped
 
 
 @pytest.fixture
@@ -92,8 +61,8 @@ def test_the_documented_pipe():
         ('recall "a', 'a key that starts with " must end with one'),
         ("recall 'a", "a key that starts with ' must end with one"),
         ('recall "a"b', "a blank must follow the key a"),
-        ("store", f"store needs a key and a content: {COMMANDS['store'].usage}"),
-        ("store k", f"store needs a key and a content: {COMMANDS['store'].usage}"),
+        ("store", "store needs a key and a content: store KEY CONTENT (see 'help store')"),
+        ("store k", "store needs a key and a content: store KEY CONTENT (see 'help store')"),
         ("store k v --half-life 0", "half_life must be between 1 and 1000000000, got 0"),
         ("store k v --half-life x", "--half-life takes a whole number, got x"),
         ("store k --half-life", "--half-life needs a value: --half-life N"),
@@ -101,7 +70,7 @@ def test_the_documented_pipe():
         ("store k v --threshold nan", "threshold must be greater than 0 and less than 1, got NaN"),
         (
             "store k --colour red v",
-            "unknown option --colour (known: --half-life, --tags, --threshold, --json; put -- before text that starts so)",
+            "no option --colour: there are --half-life, --tags, --threshold, --json (or quote the content)",
         ),
         (
             "store k {1} --json",
@@ -113,11 +82,26 @@ def test_the_documented_pipe():
         ("remember x", "unknown command remember (type 'help' for the commands)"),
         ("help me", "unknown command me (type 'help' for the commands)"),
         ("store k v --tags", "--tags needs a value: --tags a,b"),
+        ("store k --tags --json v", "--tags needs a value: --tags a,b"),
+        ("store b hi --halflife 3", "no option --halflife, did you mean --half-life? (or quote the content)"),
+        ("store b hi --halflife=3", "no option --halflife, did you mean --half-life? (or quote the content)"),
+        ("store b hi -half-life 3", "no option -half-life, did you mean --half-life? (or quote the content)"),
+        ("store b hi —tags x", "no option —tags, did you mean --tags? (or quote the content)"),
+        ("store b --tag x hi", "no option --tag, did you mean --tags? (or quote the content)"),
+        ('store b "hi" --tag x', "no option --tag, did you mean --tags? (or quote the content)"),
+        ("store --halflife 3 b hi", "no option --halflife, did you mean --half-life? (or quote the content)"),
+        ("store b hi --tags x there", "--tags must stand before or after the content (or quote the content)"),
+        ("store b {} --jso --json", "no option --jso, did you mean --json? (or quote the content)"),
+        ("recall --json b", "recall has no option --json (quote a key that starts so)"),
+        ("list --tag x", "list has no option --tag (quote a tag that starts so)"),
+        ("list a b", 'list takes one tag; quote a tag with blanks: list "a b"'),
+        ("sotre b hi", "unknown command sotre, did you mean store?"),
+        ("help recal", "unknown command recal, did you mean recall?"),
         ("store k --json=5 6", "--json takes no value, got --json=5"),
         ("store k --half-life 5 v --half-life=6", "--half-life is given twice"),
         (
-            "store k --\x1b[31mred v",
-            "unknown option --\\u001b[31mred (known: --half-life, --tags, --threshold, --json; put -- before text that starts so)",
+            "store k --r\x1b[31med v",
+            "no option --r\\u001b[31med: there are --half-life, --tags, --threshold, --json (or quote the content)",
         ),
         (
             "recall a\x9b31m \u202eb\x7f",
@@ -135,57 +119,10 @@ def test_wrong_input_gives_one_line_and_goes_on(run, line, text):
     assert status == 1
 
 
-def answer(session, line):
-    return session.run(line)
-
-
-def test_store_takes_options_at_both_ends():
-    """Options stand before or after the content, whose blanks and quotes are kept."""
-    session = Session(MemoryEngine())
-    for line, content, half_life, tags in [
-        ("store k It's  sunny, isn't it", "It's  sunny, isn't it", 10, ()),
-        ("store k text --half-life 3 --tags a,b", "text", 3, ("a", "b")),
-        ("store k --tags=b, --half-life=4 text", "text", 4, ("b",)),
-        ("store k -- --half-life 3", "--half-life 3", 10, ()),
-        ("store k use --force --tags x", "use --force", 10, ("x",)),
-        ('store k "  quoted "', "  quoted ", 10, ()),
-        ('store k ""', "", 10, ()),
-        ('store k {"a": [1, null]} --json', {"a": [1, None]}, 10, ()),
-        ("STORE k --json --half-life 2 7", 7, 2, ()),
-        ("store\tk\ttabbed", "tabbed", 10, ()),
-    ]:
-        session.run(line)
-        memory = session.engine.peek("k")
-        assert (memory.content, memory.half_life, memory.tags) == (content, half_life, tags), line
-
-
-@pytest.mark.parametrize(
-    "key", ["a", "user name", 'say "hi"', "it's", "日本", "a\nb", "\x1b[31m", "\u202e", "\u00a0", "\\"]
-)
-def test_keys_are_shown_as_they_can_be_typed(key):
-    """What is shown for a key is one line, printable, and read back as the key."""
-    shown = shown_key(key)
-    assert shown.isprintable()
-    assert split_key(shown) == (key, "")
-
-
-def test_nothing_unprintable_is_shown():
-    """Neither keys, tags nor contents can send codes to the terminal."""
-    session = Session(MemoryEngine(grace_ticks=5))
-    session.engine.store("\x1b[2J", "\x1b[31m\u202e", tags=["\x07"])
-    session.engine.store("k", ["\x1b[31m", "\u202e"])
-    texts = [
-        session.run(line) for line in ("list", "tick 50", "expired", "grace", 'revive "\x1b[2J"', 'forget "\x1b[2J"')
-    ]
-    session.engine.tick(33)
-    texts.append(session.run("grace"))
-    assert all(line.isprintable() for text in texts for line in text.split("\n"))
-
-
 def test_the_other_commands():
     """Each command answers in its words, also when there is nothing to show."""
     session = Session(MemoryEngine(default_half_life=1, default_threshold=0.25, grace_ticks=3))
-    block = "  k: 'v'\n    confidence=[{}] {}%  half_life=1  accesses={}  tags=t"
+    block = "  k: 'v'\n    confidence=[{}] {}%  half_life=1  accesses={}\n    tags=t"
     for line, text in [
         ("", ""),
         ("  # a comment", ""),
@@ -211,6 +148,7 @@ def test_the_other_commands():
         ("recall k", "Recalled (refreshed):\n" + block.format("#" * 20, "100.0", 1)),
         ("forget k", "Forgotten: k"),
         ("help tick", "tick [N]\n  let N ticks pass (1 if N is left out)"),
+        ("help STORE", "\n  ".join([COMMANDS["store"].usage, COMMANDS["store"].help, *COMMANDS["store"].more])),
     ]:
         assert session.run(line) == text, line
     assert session.run("quit") is session.run("exit") is None
@@ -223,15 +161,31 @@ def test_help_names_every_command():
     for command in COMMANDS.values():
         assert command.usage in text
         assert command.help in text
+    text += "\n" + Session(MemoryEngine()).run("help store")
     assert max(map(len, text.split("\n"))) <= 80
 
 
-def test_the_bar_is_the_floor():
-    """floor(20 * confidence) marks: seven for 35.4 %, all only for certainty."""
-    assert bar(0.5**1.5) == "#" * 7 + "." * 13
-    assert bar(1.0) == "#" * 20
-    assert bar(1.0 - 2**-53) == "#" * 19 + "."
-    assert bar(0.0) == "." * 20
+def test_lists_show_one_line_of_each_content_on_a_terminal():
+    """A list and a grace cut long contents to the width of the terminal; recall and peek show them whole."""
+    session = Session(MemoryEngine(default_half_life=1, grace_ticks=9), Look(columns=lambda: 40, dots="..."))
+    session.engine.store("long", "x" * 10_000)
+    session.engine.store("key " * 20, [1, 2])
+    cut = "  long: '" + "x" * 28 + "..."
+    assert len(cut) == 40
+    session.run("tick")
+    assert cut in session.run("list").split("\n")
+    assert cut in session.run("fading 60%").split("\n")
+    assert "x" * 10_000 in session.run("peek long")
+    assert "x" * 10_000 in session.run("recall long")
+    session.run("tick 5")
+    assert cut in session.run("grace").split("\n")
+
+
+def test_the_version_can_be_asked_for():
+    """--version names the program's version and those of Python and SQLite below it."""
+    status, out, err = piped("", "--version")
+    assert (status, err) == (0, "")
+    assert re.fullmatch(r"memory-half-life \S+ \(Python \S+, SQLite [\d.]+\)\n", out)
 
 
 def test_a_file_is_kept_between_runs(tmp_path):
@@ -243,7 +197,22 @@ def test_a_file_is_kept_between_runs(tmp_path):
     assert "half_life=20" in out
     status, out, err = piped("list\n", "--db", path, "--half-life", 10)
     assert (status, out) == (2, "")
-    assert err == f"memory-half-life: error: default_half_life must be 20 as in {path}, got 10\n"
+    assert err == f"memory-half-life: error: --half-life must be 20 as in {path}, got 10\n"
+
+
+def test_an_interrupt_before_the_first_line(monkeypatch, run):
+    """Ctrl-C while the file is being opened ends the program quietly, with status 130."""
+
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(MemoryEngine, "open", interrupted)
+    assert run("list\n", "--db", "agent.db") == (130, "", "")
+
+
+def test_a_directory_is_refused(tmp_path):
+    """A directory in place of a file is refused in one line, status 1."""
+    assert piped("list\n", "--db", tmp_path) == (1, "", f"memory-half-life: error: {tmp_path} is not a regular file\n")
 
 
 def test_a_foreign_file_is_refused(tmp_path):
@@ -258,8 +227,9 @@ def test_a_foreign_file_is_refused(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
-        (["--half-life", "0"], "default_half_life must be between 1 and 1000000000, got 0"),
-        (["--threshold", "1"], "default_threshold must be greater than 0 and less than 1, got 1"),
+        (["--half-life", "0"], "error: --half-life must be between 1 and 1000000000, got 0"),
+        (["--db", ""], "error: --db must name a file, got '' (MemoryEngine() is kept in memory)"),
+        (["--threshold", "1"], "error: --threshold must be greater than 0 and less than 1, got 1"),
         (["--half-life", "x"], "argument --half-life: invalid int value: 'x'"),
         (["--half", "3"], "unrecognized arguments: --half 3"),
         (["extra"], "unrecognized arguments: extra"),
@@ -278,6 +248,7 @@ def test_help_of_the_program():
     assert (status, err) == (0, "")
     assert "memory-half-life --db agent.db --half-life 20" in out
     assert "exit status:" in out
+    assert max(map(len, out.split("\n"))) <= 88
 
 
 def test_bytes_that_are_no_text():
@@ -299,7 +270,7 @@ def test_options_may_stand_between_any_blanks(run):
     status, out, err = run("store k\t--half-life\t5\ta\tb  c --tags\tt\npeek k\n")
     assert (status, err) == (0, "")
     assert "k: 'a\\tb  c'" in out
-    assert "half_life=5  accesses=0  tags=t" in out
+    assert "half_life=5  accesses=0\n    tags=t\n" in out
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a POSIX shell closes the streams")
@@ -364,124 +335,3 @@ def test_a_reader_that_leaves_is_no_error():
         program.stdin.flush()
         assert program.stderr.read() == b""
         assert program.wait(60) == 0
-
-
-pty = pytest.importorskip("pty", reason="this system has no pseudo-terminals")
-
-
-class Terminal:
-    """The program on a pseudo-terminal."""
-
-    def __init__(self, *arguments, **changes):
-        self.master, slave = pty.openpty()
-        self.process = subprocess.Popen(
-            [*COMMAND, *map(str, arguments)],
-            stdin=slave,
-            stdout=slave,
-            stderr=slave,
-            env=environment(**{"NO_COLOR": "1", **changes}),
-            start_new_session=True,
-        )
-        os.close(slave)
-        self.seen = self.unread = ""
-
-    def read_until(self, text, seconds=30):
-        """Read until text is on the screen after what was read before; return what is new."""
-        deadline = time.monotonic() + seconds
-        while text not in self.unread:
-            assert time.monotonic() < deadline, f"{text!r} did not appear after {self.seen + self.unread!r}"
-            if select.select([self.master], [], [], 0.1)[0]:
-                try:
-                    self.unread += os.read(self.master, 4096).decode()
-                except OSError:  # the other end is closed
-                    break
-        end = self.unread.find(text) + len(text) if text in self.unread else len(self.unread)
-        new, self.unread = self.unread[:end], self.unread[end:]
-        self.seen += new
-        return new
-
-    def interrupt_until(self, text):
-        """Interrupt, as Ctrl-C does, until text appears: a signal may come before input waits for one."""
-        for _ in range(60):
-            os.killpg(self.process.pid, signal.SIGINT)
-            try:
-                return self.read_until(text, seconds=0.5)
-            except AssertionError:
-                continue
-        return pytest.fail(f"{text!r} did not appear")
-
-    def type(self, text):
-        """Type text, control characters included."""
-        os.write(self.master, text.encode())
-
-    def close(self):
-        """Read to the end and return the exit status."""
-        self.read_until("\0nothing")
-        return self.process.wait(30)
-
-
-@pytest.fixture
-def new_terminal():
-    """Return a function that starts the program on a terminal; none outlives the test."""
-    terminals = []
-
-    def start(*arguments, **changes):
-        terminals.append(Terminal(*arguments, **changes))
-        return terminals[-1]
-
-    yield start
-    for terminal in terminals:
-        terminal.process.kill()
-        terminal.process.wait()
-        os.close(terminal.master)
-
-
-def test_the_documented_session_on_a_terminal(new_terminal):
-    """Typed on a terminal, the session of the guide looks as it does there, line by line."""
-    expected = consoles()[0].split("\n", 1)[1]
-    terminal = new_terminal()
-    for command in re.findall(r"\[tick \d+\] > (.*)", expected):
-        terminal.read_until("] > ")
-        terminal.type(command + "\n")
-    assert terminal.close() == 0
-    assert terminal.seen.replace("\r\n", "\n").replace("\r", "") == expected
-
-
-def test_control_keys_on_a_terminal(new_terminal):
-    """Ctrl-C drops a line and stays, an error stays, Ctrl-D leaves with status 0."""
-    terminal = new_terminal()
-    terminal.read_until("[tick 0] > ")
-    terminal.type("tick 5")
-    terminal.read_until("tick 5")
-    terminal.interrupt_until("(Ctrl-D or 'quit' leaves)")
-    terminal.read_until("[tick 0] > ")
-    terminal.type("tick abc\n")
-    assert "error: tick takes a whole number, got abc" in terminal.read_until("[tick 0] > ")
-    terminal.type("\x04")
-    assert terminal.close() == 0
-
-
-def test_line_editing_on_a_terminal(new_terminal):
-    """Tab completes commands and keys, the up arrow brings the last line back."""
-    pytest.importorskip("readline", reason="this Python has no readline")
-    terminal = new_terminal(TERM="xterm")
-    terminal.read_until("[tick 0] > ")
-    terminal.type("store meeting Standup\n")
-    terminal.read_until("[tick 0] > ")
-    terminal.type("rec\tmee\t\n")
-    assert "accesses=1" in terminal.read_until("[tick 0] > ")
-    terminal.type("\x1b[A\n")
-    assert "accesses=2" in terminal.read_until("[tick 0] > ")
-    terminal.type("quit\n")
-    assert terminal.close() == 0
-
-
-def test_colours_only_where_wanted(new_terminal):
-    """A terminal gets colours, unless NO_COLOR is set or it is dumb."""
-    for changes, coloured in [({"NO_COLOR": ""}, True), ({}, False), ({"TERM": "dumb"}, False)]:
-        terminal = new_terminal(**{"TERM": "xterm", **changes})
-        terminal.read_until("[tick 0] ")
-        terminal.type("store k v\nlist\nquit\n")
-        assert terminal.close() == 0
-        assert ("\x1b[32m####" in terminal.seen) is coloured
-    assert "\x1b" not in piped("store k v\nlist\n", TERM="xterm")[1]

@@ -59,6 +59,20 @@ def test_what_was_never_written_is_refused(path, statement, text):
     assert_refused(path, text)
 
 
+@pytest.mark.parametrize("index", ["memory_due", "sqlite_autoindex_memory_1"])
+def test_an_index_that_is_older_than_its_table_is_refused(path, index):
+    """A page that the disk did not write is found at opening: memories would expire at another tick, or not be found."""
+    before = filled(path, 40).read_bytes()
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        page = connection.execute("SELECT rootpage FROM sqlite_master WHERE name = ?", (index,)).fetchone()[0]
+        connection.execute("UPDATE memory SET due_at = due_at + 1000, key = 'other' WHERE key = 'key-7'")
+    after = path.read_bytes()
+    start, end = 4096 * (page - 1), 4096 * page
+    assert before[start:end] != after[start:end]
+    path.write_bytes(after[:start] + before[start:end] + after[end:])
+    assert_refused(path, "is damaged: row 8 missing from index")
+
+
 @pytest.mark.parametrize(
     "change",
     [

@@ -10,7 +10,7 @@ from contextlib import closing
 
 import pytest
 
-from memoryhalflife import MemoryEngine
+from memoryhalflife import MemoryEngine, _database, _sqlite
 from memoryhalflife._database import APPLICATION_ID
 from memoryhalflife._sqlite import SqliteStore
 from recolva.errors import Refused
@@ -330,6 +330,54 @@ def test_a_dump_that_failed_to_move_can_be_moved_again(path, monkeypatch):
 @pytest.mark.skipif(sys.platform == "win32" or not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root reads all")
 def test_an_unreadable_file_is_an_oserror(path):
     """Without permission, opening fails as the operating system says."""
-    filled(path).chmod(0)
+    filled(path).chmod(0o200)
     with pytest.raises(OSError, match="unable to open"):
         MemoryEngine.open(path)
+
+
+@pytest.mark.skipif(
+    sys.platform == "win32" or not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root writes all"
+)
+@pytest.mark.parametrize("part", ["file", "folder"])
+def test_a_file_that_may_not_be_written_is_an_oserror(path, part):
+    """Without leave to write, a sound file is not called damaged, and nothing is left beside it."""
+    filled(path)
+    before = contents(path.parent)
+    (path if part == "file" else path.parent).chmod(0o444 if part == "file" else 0o555)
+    with pytest.raises(PermissionError, match="can't be written: "):
+        MemoryEngine.open(path)
+    assert contents(path.parent) == before
+
+
+def test_a_readonly_database_is_not_called_damaged(path, monkeypatch):
+    """What SQLite says of a file that may not be written becomes a PermissionError, also for root."""
+    filled(path)
+    connection = _database._connection
+
+    def readonly(access, mode):
+        return connection(access, mode if "immutable" in mode else "ro")
+
+    monkeypatch.setattr(_database, "_connection", readonly)
+    with MemoryEngine.open(path) as engine, pytest.raises(PermissionError, match="can't be written"):
+        engine.tick()
+
+
+@pytest.mark.parametrize(("synchronous", "level"), [("FULL", 2), ("NORMAL", 1), ("OFF", 0)])
+def test_commits_are_as_durable_as_asked(path, synchronous, level):
+    """SQLite is told how commits are to be kept, logs ahead, and erases what is deleted; reconnecting too."""
+    with MemoryEngine.open(path, synchronous=synchronous) as engine:
+        for _ in range(2):
+            execute = engine._store._connection.execute
+            for name, value in [("synchronous", level), ("journal_mode", "wal"), ("secure_delete", 1)]:
+                assert execute(f"PRAGMA {name}").fetchone()[0] == value
+            engine._store.before_fork()  # closes the connection; the next operation makes another
+            engine.tick()
+
+
+@pytest.mark.parametrize("statement", [_sqlite._DUE, _sqlite._REST, _sqlite._GONE])
+def test_expiring_looks_only_at_what_is_due(path, statement):
+    """The statements of a tick find what is due by the index, and never go through all memories."""
+    with MemoryEngine.open(path) as engine:
+        values = (1,) * statement.count("?")
+        plan = engine._store._connection.execute(f"EXPLAIN QUERY PLAN {statement}", values).fetchall()
+    assert [row[3].replace("TABLE ", "") for row in plan] == ["SEARCH memory USING INDEX memory_due (due_at<?)"]

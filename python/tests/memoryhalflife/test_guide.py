@@ -5,11 +5,14 @@ from __future__ import annotations
 import doctest
 import importlib
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from memoryhalflife import MemoryEngine
 
 PYTHON = Path(__file__).resolve().parents[2]
 GUIDE = PYTHON / "docs" / "ticks.md"
@@ -21,6 +24,16 @@ def test_examples_of_the_guide():
     result = doctest.testfile(str(GUIDE), module_relative=False, encoding="utf-8")
     assert result.failed == 0
     assert result.attempted > 40
+
+
+def test_the_table_of_operations_is_complete():
+    """The guide's table names every public method and attribute of an engine, its settings apart, and no other."""
+    table = GUIDE.read_text(encoding="utf-8").split("## The operations")[1].split("##")[0]
+    named = set()
+    for row in re.findall(r"^\| (`.*`) \|", table, re.MULTILINE):
+        named.update(re.findall(r"`(\w+)", row))
+    public = {name for name in dir(MemoryEngine) if not name.startswith("_")}
+    assert named == public - {"default_half_life", "default_threshold", "grace_ticks"}
 
 
 @pytest.mark.parametrize("name", ["memoryhalflife", "recolva.adapters", "recolva.adapters.ticks"])

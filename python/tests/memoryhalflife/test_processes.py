@@ -5,6 +5,7 @@ RECOLVA_ENGINE_KILLS sets how many processes are killed for each way of committi
 
 from __future__ import annotations
 
+import inspect
 import os
 import random
 import signal
@@ -28,14 +29,9 @@ with MemoryEngine.open(sys.argv[1], synchronous="NORMAL", timeout=60) as engine:
         engine.tick()
 """
 
-# Each line acknowledges an operation that has returned; the number before it is its turn.
-WRITE = """
-import sys
-from memoryhalflife import MemoryEngine
-engine = MemoryEngine.open(sys.argv[1], synchronous=sys.argv[2], grace_ticks=5, default_half_life=3, timeout=60)
-turn = int(sys.argv[3])
-print("ready", flush=True)
-while True:
+
+def operate(engine, turn):
+    """Do the operation of a turn, or the batch of several, which must not be kept in part."""
     key = f"k{turn % 7}"
     if turn % 5 == 0:
         engine.tick()
@@ -43,8 +39,26 @@ while True:
         engine.forget(key)
     elif turn % 5 == 2:
         engine.recall(key)
-    else:
+    elif turn % 5 == 3:
         engine.store(key, turn)
+    else:
+        with engine.batch():
+            engine.store(key, turn)
+            engine.tick()
+            engine.store(f"batch {turn % 3}", turn)
+            engine.forget("k0")
+
+
+# Each line acknowledges a turn that is over.
+WRITE = f"""
+import sys
+from memoryhalflife import MemoryEngine
+{inspect.getsource(operate)}
+engine = MemoryEngine.open(sys.argv[1], synchronous=sys.argv[2], grace_ticks=5, default_half_life=3, timeout=60)
+turn = int(sys.argv[3])
+print("ready", flush=True)
+while True:
+    operate(engine, turn)
     print(turn, flush=True)
     turn += 1
 """
@@ -85,17 +99,9 @@ def expected_states(turns):
     engine = MemoryEngine(grace_ticks=5, default_half_life=3)
     states = []
     for turn in range(turns + 1):
-        key = f"k{turn % 7}"
         if turn == turns:
             states.append(engine.to_dict())
-        if turn % 5 == 0:
-            engine.tick()
-        elif turn % 5 == 1:
-            engine.forget(key)
-        elif turn % 5 == 2:
-            engine.recall(key)
-        else:
-            engine.store(key, turn)
+        operate(engine, turn)
     states.append(engine.to_dict())
     return states
 
@@ -103,7 +109,7 @@ def expected_states(turns):
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this system has no SIGKILL")
 @pytest.mark.parametrize("synchronous", ["FULL", "NORMAL"])
 def test_nothing_acknowledged_is_lost_in_a_kill(tmp_path, synchronous):
-    """After SIGKILL at any moment the file holds all operations that returned, at most one more."""
+    """After SIGKILL at any moment the file holds all operations that returned, at most one more; a batch is one."""
     rng = random.Random(synchronous)
     path = tmp_path / "agent.db"
     turns = 0

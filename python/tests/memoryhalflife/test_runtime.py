@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import random
 import sys
+import time
 
+import pytest
+
+from memoryhalflife import MemoryEngine
 from memoryhalflife._runtime import Expired, ExpiringStore, Schedule
 
 
@@ -47,6 +51,7 @@ def test_empty_ticks_stay_bounded():
     assert len(schedule) == 0
 
 
+@pytest.mark.skipif(sys.implementation.name != "cpython", reason="only CPython tells the size of a dict")
 def test_an_empty_tick_takes_no_room():
     """A tick that many keys have left does not keep the room that they needed."""
     schedule = Schedule()
@@ -84,3 +89,49 @@ def test_an_expired_entry_rests_for_its_grace():
     assert store.get("a") == (1, 5)
     assert store.expire(8, 3) == []
     assert store.get("a") is None
+
+
+def cost_of_one_key(count):
+    """Return the CPU time of using one key many times in an engine where count keys are due with it."""
+    engine = MemoryEngine()
+    for i in range(count):
+        engine.store(str(i), i)
+    start = time.process_time()
+    for _ in range(20_000):
+        engine.forget("7")
+        engine.store("7", 7)
+    return time.process_time() - start
+
+
+@pytest.mark.skipif(sys.implementation.name != "cpython", reason="a compiler that warms up spoils the comparison")
+def test_a_key_in_much_use_stays_cheap():
+    """However many keys are due at the same tick, using one of them over and over costs the same."""
+    assert cost_of_one_key(50_000) < 3 * cost_of_one_key(100)
+
+
+def test_a_tick_touches_only_what_expires():
+    """Of 10,000 entries a tick takes out the 50 that are due and looks at no other; an idle one at none."""
+    touched = []
+
+    class Watched(dict):
+        def pop(self, key):
+            touched.append(key)
+            return super().pop(key)
+
+        def __getitem__(self, key):
+            touched.append(key)
+            return super().__getitem__(key)
+
+        def __iter__(self):
+            raise AssertionError
+
+        items = keys = values = __iter__
+
+    store = ExpiringStore()
+    for i in range(10_000):
+        store.put(str(i), i, 100 + i)
+    store._entries = Watched(store._entries)
+    assert store.expire(99, 0) == touched == []
+    expired = store.expire(149, 0)
+    assert len(expired) == 50
+    assert touched == [event.key for event in expired]
