@@ -93,6 +93,8 @@ type File interface {
 	// on where the last Write ended. One call is one system call as long as
 	// the system takes it whole.
 	Write(p []byte) (int, error)
+	// WriteAt writes at an offset, into a file that was not opened with os.O_APPEND.
+	WriteAt(p []byte, off int64) (int, error)
 	Stat() (Info, error)
 	Truncate(size int64) error
 	// Sync makes content and attributes durable. After an error nothing may

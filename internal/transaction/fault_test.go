@@ -29,7 +29,7 @@ func (w *world) faultAt(n int, f simfs.Fault) (p *simfs.Process, fired *bool) {
 func TestEveryFault(t *testing.T) {
 	states := 0
 	for _, s := range scenarios() {
-		if s.agent != "" && s.agent != "append" {
+		if s.agent != "" && s.agent != "append" && s.agent != "archiver" && s.agent != "keeper" {
 			continue
 		}
 		for fault := range faultNames {
@@ -59,7 +59,7 @@ func checkFault(t *testing.T, w *world, trail string, err error) int {
 	x := &explorer{}
 	c := ClassOf(err)
 	switch {
-	case err != nil && c == NeedsPerson && len(w.notes) == 0:
+	case err != nil && c == NeedsPerson && !w.needsPerson():
 		x.violation(w, trail, err)
 	case err != nil && c != Uncertain && w.agent.kind == "" && textOf(w, storePath) != textOf(fresh, storePath):
 		x.violation(w, trail, fmt.Errorf("the store was changed"))

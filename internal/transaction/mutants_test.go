@@ -19,7 +19,7 @@ var equivalent = map[step]string{
 var mutantNames = map[step]string{
 	lockStore: "lockStore", lockData: "lockData", lockNew: "lockNew", checkInodeFirst: "checkInodeFirst",
 	checkInodeLast: "checkInodeLast", checkRewrite: "checkRewrite", checkForeign: "checkForeign",
-	checkAuditUnchanged: "checkAuditUnchanged", checkNewIntact: "checkNewIntact", cutAlone: "cutAlone", syncNew: "syncNew", syncAdd: "syncAdd", syncAud: "syncAud",
+	checkAuditUnchanged: "checkAuditUnchanged", checkNewIntact: "checkNewIntact", cutAlone: "cutAlone", writeHeld: "writeHeld", syncNew: "syncNew", syncAdd: "syncAdd", syncAud: "syncAud",
 	syncNext: "syncNext", syncPointer: "syncPointer", syncJournal: "syncJournal", syncArchive: "syncArchive",
 	syncAudit: "syncAudit", syncUndo: "syncUndo", syncPiece: "syncPiece", syncDirSettled: "syncDirSettled",
 	syncDirStaged: "syncDirStaged", syncDirNext: "syncDirNext", syncDirPointer: "syncDirPointer",

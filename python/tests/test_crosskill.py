@@ -48,6 +48,8 @@ class Killed:
         scenario = SCENARIOS[self.choose.choice(names)]
         if self.choose.random() < 0.3 and scenario.mode != "dry-run":
             scenario = replace(scenario, agent="held")
+        elif self.choose.random() < 0.4 and scenario.mode == "archive" and not scenario.replace:
+            scenario = replace(scenario, agent=self.choose.choice(("archiver", "keeper")))
         self.scenario: Scenario = scenario
         root.mkdir()
         self.root = root
@@ -57,7 +59,7 @@ class Killed:
         """End a sweep at one of its calls, within this process."""
         calls = calls_of(self.scenario)
         at, kind = self.choose.randint(1, len(calls)), self.choose.choice(("kill", "kill", "torn"))
-        if self.scenario.agent == "held":
+        if self.scenario.agent:
             self.world.scenario = replace(self.scenario, agent_at=self.choose.randint(1, len(calls)))
         self.world.sweep(Fault(at, kind))
         return "python killed"
@@ -88,7 +90,13 @@ class Killed:
         world = self.world
         home = world.audit if self.scenario.mode == "dry-run" else world.store
         start = self.choose.choice((home, home, world.store, world.archive, world.audit))
-        if world.held is not None:
+        if world.scenario.agent in ("archiver", "keeper"):
+            world.note(1)
+            if world.held is not None:
+                self.recover(start, by_program=self.choose.random() < 0.5, busy=True)
+                world.note(2)
+                world.held.close()
+        elif world.held is not None:
             self.recover(start, by_program=self.choose.random() < 0.5, busy=True)
             world.write(world.held, record("last", old=False))
             world.held.close()

@@ -441,7 +441,7 @@ def test_notes_of_every_shape_are_read_or_refused() -> None:
         1,
         name,
         True,
-        _journal.OldInput(5, 6, open=False),
+        _journal.OldInput(5, 6, open=False, sha256="a"),
         _journal.NewInput(7, 8, "b"),
         [_journal.Target("audit", name, "append")],
         _journal.Drain("old", 4, piece),
