@@ -66,6 +66,7 @@ type FS interface {
 	Link(oldName, newName string) error
 	// Rename moves oldName over newName in one step.
 	Rename(oldName, newName string) error
+	// Remove removes the name of a file, never a directory.
 	Remove(name string) error
 	// SyncDir makes the entries of a directory durable.
 	SyncDir(dir string) error

@@ -43,6 +43,9 @@ func scenarios() []scenario {
 		scenario{name: "replace the audit", mode: "delete", audit: true, hadAudit: true, auditMode: Replace},
 		scenario{name: "two stores, one archive", mode: "archive", audit: true, hadArchive: true, hadAudit: true, second: true},
 		scenario{name: "two stores, one new archive", mode: "archive", audit: true, second: true},
+		scenario{name: "recovered from elsewhere", mode: "archive", audit: true, hadArchive: true, hadAudit: true, from: []string{archivePath, storePath, auditPath}},
+		scenario{name: "recovered from elsewhere", mode: "archive", audit: true, hadArchive: true, from: []string{auditPath, archivePath, storePath}},
+		scenario{name: "recovered from elsewhere", mode: "archive", audit: true, from: []string{storePath, archivePath, auditPath}, agent: "keeper"},
 		scenario{name: "no leases", mode: "archive", audit: true, hadArchive: true, agent: "lock", noLeases: true},
 	)
 	return out

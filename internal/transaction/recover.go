@@ -156,7 +156,13 @@ func (e *engine) removeSides(p place, suffixes []string) (removed bool, err erro
 		err := e.fs.Remove(p.side(suffix))
 		if err == nil {
 			removed = true
-		} else if !errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		info, exists, lookErr := e.lookup(p.side(suffix))
+		if lookErr == nil && exists && info.Mode.IsDir() {
+			return removed, refusedf("%s is a directory, and would have the name of a temporary file", show(p.side(suffix)))
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
 			return removed, err
 		}
 	}

@@ -56,7 +56,7 @@ func (e *engine) planUndo(ctx context.Context, home place, tg *target, evenInUse
 	}
 	return func() error {
 		if !tg.Existed {
-			return e.takeBack(f, p, info.Size, func() error { return e.removeDurably(p) }, evenInUse)
+			return e.takeBack(f, p, info.Size, func() error { return e.removeHeld(p) }, evenInUse)
 		}
 		if err := e.cutBack(f, p, info.Size, tg.Size, evenInUse); err != nil {
 			return err
@@ -108,6 +108,15 @@ func (e *engine) takeBack(f storefs.File, p place, size int64, take func() error
 		return &staysError{text: fmt.Sprintf("%s was appended to while an unfinished sweep was to be cut from it", show(p.path))}
 	}
 	return take()
+}
+
+// removeHeld removes a file of which the data lock is held, and, where open
+// files can be removed, gives the lock up only then.
+func (e *engine) removeHeld(p place) error {
+	if !e.fs.RenamesOpenFiles() {
+		e.data.release(p)
+	}
+	return e.removeDurably(p)
 }
 
 func (e *engine) removeDurably(p place) error {

@@ -6,6 +6,7 @@ commit. The answer to any doubt is NeedsRecovery, with nothing touched.
 
 from __future__ import annotations
 
+import stat
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -110,7 +111,17 @@ class Settler:
 
     def _remove_sides(self, place: Place, suffixes: Sequence[str]) -> bool:
         """Remove files that mean nothing without a journal; tell whether there was one."""
-        return sum([self._system.remove(place.side(suffix)) for suffix in suffixes]) > 0
+        return sum([self._remove_side(place.side(suffix)) for suffix in suffixes]) > 0
+
+    def _remove_side(self, path: str) -> bool:
+        try:
+            return self._system.remove(path)
+        except OSError:
+            found = self._system.lookup(path)
+            if found is not None and stat.S_ISDIR(found.mode):
+                text = "is a directory, and would have the name of a temporary file"
+                raise Refused(f"{show(path)} {text}") from None
+            raise
 
     def _settle_journal(self, home: Place, journal: Journal, result: Recovery) -> None:
         if self.is_committed(home, journal):

@@ -66,7 +66,7 @@ class Undo:
 
         def undo() -> None:
             if not target.existed:
-                take_back(file, place, size, lambda: self._remove(place), even_in_use=even)
+                take_back(file, place, size, lambda: self._remove_held(place), even_in_use=even)
                 return
             cut_back(file, place, size, target.size, even_in_use=even)
             file.sync()  # an earlier cut may not be durable yet
@@ -76,6 +76,13 @@ class Undo:
     def _stuck(self, target: Target, place: Place, text: str) -> NeedsRecovery:
         text = text.format(f"an unfinished sweep of {show(self._home.path)}")
         return NeedsRecovery(f"{target.role} {show(place.path)} {text}")
+
+    def _remove_held(self, place: Place) -> None:
+        """Remove a file while its lock is held, where open files can be removed."""
+        if not self._system.renames_open_files:
+            self._engine.data.release(place)
+        self._system.remove(place.path)
+        self._system.sync_directory(place.directory)
 
     def _remove(self, place: Place) -> None:
         self._engine.data.release(place)
@@ -155,7 +162,7 @@ def take_back(
             raise StaysError(f"{show(place.path)} {text}")
         take()
     finally:
-        if alone:
+        if alone and file.fd >= 0:
             file.end_exclusive()
 
 
