@@ -12,6 +12,7 @@ import (
 var equivalent = map[step]string{
 	checkInodeFirst: "the last check, just before the rename, sees whatever the first one saw; the first only saves work",
 	checkInodeLast:  "a writer with the lock cannot replace the input after the first check; without the lock, the check makes the window of loss smaller, but does not close it",
+	writeHeld:       "it is for an fsync that failed before, and the hunt has no such faults: TestWrittenAgain shows that it is needed",
 	syncDirNext:     "the archive's and audit's directory is fsynced again for the pointer, before the journal that names the staged file",
 }
 

@@ -192,6 +192,9 @@ func (e *engine) appendLines(dst, src storefs.File, s span) error {
 		return err
 	}
 	joint, err := endsOpen(dst, info.Size)
+	if err == nil { // a full disk must not tear a line
+		err = dst.Reserve(info.Size, s.to-s.from+1)
+	}
 	for err == nil && s.from < s.to {
 		var data []byte
 		if data, err = e.nextLines(src, s.from, s.to); err != nil {

@@ -13,6 +13,7 @@ from recolva._system import System
 from recolva.errors import InvalidArgument, InvalidArgumentType, Refused
 from tests.crashes import ARGUMENTS, EARLIER, PRUNED, STORE, record, using
 from tests.faults import Fault, Killed, Layer, lines_of
+from tests.restores import Scene
 from tests.twin import VERSION, build, run
 
 LATE = record("late", old=False)
@@ -191,3 +192,38 @@ def test_as_the_program_does(program, swept, before, content, by):
         )
         results[-1].append(checked.returncode)
     assert results[0] == results[1]
+
+
+@pytest.mark.parametrize("by_run", [False, True])
+def test_a_restore_that_is_stopped_beside_a_writer(tmp_path, by_run):
+    """Somebody appends to the store without the lock, and the restore dies or fails: it is undone or finished."""
+    calls = len(Scene(tmp_path / "plain", by_run=by_run).restore(Fault()).calls)
+    for at in range(1, calls + 1):
+        for number, (kind, acts) in enumerate((("kill", 1), ("torn", 2), ("error", 2))):
+            scene = Scene(tmp_path / f"{at}.{number}", by_run=by_run)
+            scene.restore(Fault(at, kind), max(1, at - 3 * number), acts)
+            if kind != "error":
+                scene.append()
+            for path in (scene.audit, scene.archive, scene.store) if number else (scene.store, scene.archive):
+                jsonl.recover(path, lock_timeout=0.0)
+            scene.check()
+
+
+def test_a_long_restore_beside_a_writer(tmp_path):
+    """Lines that come between the writes of a restore stop it no more than others."""
+    scene = Scene(tmp_path / "long", by_run=False, long=3000)
+    calls = Scene(tmp_path / "plain", by_run=False, long=3000).restore(Fault()).calls
+    writes = [number for number, call in enumerate(calls, 1) if call == "write s"]
+    assert len(writes) == 3
+    scene.restore(Fault(), writes[1], 2)
+    assert len(scene.appended) == 2
+    scene.check()
+    assert not scene.archive.read_bytes()
+    for number, kind in ((1, "kill"), (2, "torn"), (2, "error")):
+        scene = Scene(tmp_path / f"{number}{kind}", by_run=False, long=3000)
+        scene.restore(Fault(writes[number], kind), writes[1], 2)
+        scene.append()
+        jsonl.recover(scene.store, lock_timeout=0.0)
+        jsonl.recover(scene.archive, lock_timeout=0.0)
+        scene.check()
+        assert not scene.archive.read_bytes(), kind

@@ -154,7 +154,9 @@ def append_lines(file: File, source: File, span: Span) -> None:
 
     A newline goes before them where the last one is missing.
     """
-    joint = b"\n" if _ranges.ends_open(file, file.info().size) else b""
+    size = file.info().size
+    joint = b"\n" if _ranges.ends_open(file, size) else b""
+    file.reserve(size, span.end - span.start + 1)  # a full disk must not tear a line
     for data in _pieces(source, span):
         file.write(joint + data)
         joint = b""
