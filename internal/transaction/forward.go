@@ -247,7 +247,8 @@ func (e *engine) createBeside(p place, input storefs.File) (storefs.File, error)
 	return f, err
 }
 
-// writeAgain writes ranges of a file over themselves.
+// writeAgain writes ranges of lines over themselves, each with the newline
+// before it.
 func (e *engine) writeAgain(p place, f storefs.File, held []span) error {
 	if len(held) == 0 || e.skips(writeHeld) {
 		return nil
@@ -264,7 +265,8 @@ func (e *engine) writeAgain(p place, f storefs.File, held []span) error {
 	}
 	for _, s := range held {
 		if err == nil {
-			err = e.copyRange(&writerAt{w, s.from}, f, s.from, s.to)
+			from := max(0, s.from-1)
+			err = e.copyRange(&writerAt{w, from}, f, from, s.to)
 		}
 	}
 	return err

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +27,8 @@ class Scene:
         self.store.write_bytes(self.whole)
         jsonl.archive_exponential_jsonl(self.store, self.archive, audit=self.audit, **ARGUMENTS)
         lines = [json.loads(line) for line in self.audit.read_bytes().splitlines()]
-        ids = [line["id"] for line in lines[:-1] if line["action"] == "archived"]
+        ids = [line["id"] for line in lines[:-1] if line["action"] == "pruned"]
+        assert len(ids) == 2 + long
         self.words: dict[str, Any] = {"run_id": lines[-1]["run_id"]} if by_run else {"ids": ids}
         self.appended: list[bytes] = []
 
@@ -34,7 +36,8 @@ class Scene:
         """Restore with a fault, while somebody appends at some calls."""
         layer = Layer(System(), fault)
         layer.before = lambda call: self.append() if at <= call < at + acts and at else None
-        with using(layer), suppress(Killed, OSError, Refused, CommittedUncertain):
+        with using(layer), warnings.catch_warnings(), suppress(Killed, OSError, Refused, CommittedUncertain):
+            warnings.simplefilter("ignore", RuntimeWarning)
             jsonl.restore(self.store, self.archive, audit=self.audit, lock_timeout=0.0, **self.words)
         layer.end()
         return layer
@@ -46,6 +49,13 @@ class Scene:
             whole = self.store.read_bytes().endswith(b"\n")
             file.write(line if whole else b"\n" + line)
             self.appended.append(line)
+
+    def recover(self, *paths: Path) -> None:
+        """Settle what was left at some files, in turn."""
+        for path in paths:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", RuntimeWarning)  # others wrote between the lines
+                jsonl.recover(path, lock_timeout=0.0)
 
     def check(self) -> None:
         """Each line is in one place, and nothing of ours is left."""

@@ -154,6 +154,6 @@ def test_each_settles_the_others_restore(program, tmp_path):
                 done = recover_by_program(program, str(path))
                 assert done.returncode == 0, f"seed {seed}: {done.stderr}"
             else:
-                jsonl.recover(path, lock_timeout=0)
+                scene.recover(path)
         scene.check()
         shutil.rmtree(tmp_path / str(seed))

@@ -204,8 +204,7 @@ def test_a_restore_that_is_stopped_beside_a_writer(tmp_path, by_run):
             scene.restore(Fault(at, kind), max(1, at - 3 * number), acts)
             if kind != "error":
                 scene.append()
-            for path in (scene.audit, scene.archive, scene.store) if number else (scene.store, scene.archive):
-                jsonl.recover(path, lock_timeout=0.0)
+            scene.recover(scene.audit if number else scene.store, scene.archive, scene.store)
             scene.check()
 
 
@@ -223,7 +222,6 @@ def test_a_long_restore_beside_a_writer(tmp_path):
         scene = Scene(tmp_path / f"{number}{kind}", by_run=False, long=3000)
         scene.restore(Fault(writes[number], kind), writes[1], 2)
         scene.append()
-        jsonl.recover(scene.store, lock_timeout=0.0)
-        jsonl.recover(scene.archive, lock_timeout=0.0)
+        scene.recover(scene.store, scene.archive)
         scene.check()
         assert not scene.archive.read_bytes(), kind

@@ -188,7 +188,7 @@ def next_lines(source: File, start: int, end: int) -> bytes:
 
 
 def write_again(engine: Engine, place: Place, file: File, held: list[Span]) -> None:
-    """Write ranges of a file over themselves.
+    """Write ranges of lines over themselves, each with the newline before it.
 
     That an earlier fsync of them succeeded is not known, and calling fsync again proves nothing.
     """
@@ -199,8 +199,8 @@ def write_again(engine: Engine, place: Place, file: File, held: list[Span]) -> N
         if not writer.info().same_file(file.info()):
             raise Refused(f"{show(place.path)} was replaced meanwhile")
         for span in held:
-            at = span.start
-            for data in _ranges.chunks(file, *span):
+            at = max(0, span.start - 1)
+            for data in _ranges.chunks(file, at, span.end):
                 writer.write_at(at, data)
                 at += len(data)
     finally:
