@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import subprocess
 
@@ -14,6 +15,7 @@ from recolva.errors import InvalidArgument, InvalidArgumentType, Refused
 from tests.crashes import ARGUMENTS, EARLIER, PRUNED, STORE, record, using
 from tests.faults import Fault, Killed, Layer, lines_of
 from tests.restores import Scene
+from tests.test_crashes import EFFORT
 from tests.twin import VERSION, build, run
 
 LATE = record("late", old=False)
@@ -198,14 +200,15 @@ def test_as_the_program_does(program, swept, before, content, by):
 def test_a_restore_that_is_stopped_beside_a_writer(tmp_path, by_run):
     """Somebody appends to the store without the lock, and the restore dies or fails: it is undone or finished."""
     calls = len(Scene(tmp_path / "plain", by_run=by_run).restore(Fault()).calls)
-    for at in range(1, calls + 1):
-        for number, (kind, acts) in enumerate((("kill", 1), ("torn", 2), ("error", 2))):
-            scene = Scene(tmp_path / f"{at}.{number}", by_run=by_run)
-            scene.restore(Fault(at, kind), max(1, at - 3 * number), acts)
-            if kind != "error":
-                scene.append()
-            scene.recover(scene.audit if number else scene.store, scene.archive, scene.store)
-            scene.check()
+    kinds = ("kill", "torn", "error")
+    for at, extra in itertools.product(range(1, calls + 1), range(EFFORT)):
+        number = (at + by_run + extra) % 3
+        scene = Scene(tmp_path / f"{at}.{extra}", by_run=by_run)
+        scene.restore(Fault(at, kinds[number]), max(1, at - 3 * number), 1 + number)
+        if kinds[number] != "error":
+            scene.append()
+        scene.recover(scene.audit if number else scene.store, scene.archive, scene.store)
+        scene.check()
 
 
 def test_a_long_restore_beside_a_writer(tmp_path):
