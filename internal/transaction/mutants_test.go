@@ -100,7 +100,7 @@ var hints = map[step]hint{
 	settlePointers:      {name: "two stores, one archive"},
 	pointerFirst:        {name: "two stores, one archive"},
 	writePointers:       {name: "two stores, one archive"},
-	syncDirRecovered:    {name: "archive", depth: 1, kill: true},
+	syncDirRecovered:    {name: "archive without audit", depth: 1, kill: true},
 	journalGoneFirst:    {name: "two stores, one archive", depth: 1, kill: true},
 	syncDirJournalGone:  {name: "nothing pruned", depth: 1, kill: true},
 	moveExtras:          {agent: "append", seed: 86, near: true},
