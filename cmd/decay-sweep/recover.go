@@ -2,10 +2,7 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 
 	"github.com/iamfaham/recolva/internal/canon"
 	"github.com/iamfaham/recolva/internal/storefs"
@@ -39,9 +36,6 @@ func runRecover(ctx context.Context, p *program, o *options) error {
 	found, err := transaction.Recover(ctx, storefs.OS(), o.input, o.transaction)
 	if err != nil {
 		return causeOf(ctx, err)
-	}
-	if _, err := os.Stat(o.input); !found.Found && errors.Is(err, fs.ErrNotExist) {
-		return err // nothing of that name: not a settled file
 	}
 	if o.json {
 		b := fmt.Appendf(nil, `{"found":%t`, found.Found)

@@ -59,7 +59,7 @@ func runVerify(ctx context.Context, p *program, o *options) error {
 	}
 	for _, v := range ledger.Verdicts {
 		if n := report.Counts[v]; n > 0 {
-			p.note(fmt.Sprintf("%d of %d runs %s: %s", n, len(report.Runs), v, ledger.VerdictTexts[v]))
+			p.note(fmt.Sprintf("%d of %d runs %s: %s", n, len(report.Runs), v.Label(), ledger.VerdictTexts[v]))
 		}
 	}
 	if err := p.result(report.AppendJSON(nil)); err != nil {

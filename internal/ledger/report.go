@@ -35,9 +35,20 @@ var VerdictTexts = map[Verdict]string{
 	Proved:     "every record is in exactly one place",
 	Deleted:    "the store that it left is proved; what it deleted is named by the audit alone",
 	Changed:    "another program changed the store after it and before the next run",
-	OtherStore: "a run of another store",
-	Unproved:   "what the store was then is not known any more",
+	OtherStore: "its records were never in this one",
+	Unproved:   "a later run deleted or restored records, or another program changed the store, so what the store was then cannot be told from these files; that is normal, nothing is wrong with it, and --backup COPY can prove it",
 	Faulty:     "see the findings",
+}
+
+// Label is the verdict in words for a person.
+func (v Verdict) Label() string {
+	switch v {
+	case Unproved:
+		return "not checked"
+	case OtherStore:
+		return "of another store"
+	}
+	return string(v)
 }
 
 // RunState is what was found out about a run.

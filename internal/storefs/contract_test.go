@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"runtime"
 	"testing"
 
@@ -122,6 +123,20 @@ func checkNames(t *testing.T, fsys storefs.FS, a, b string) {
 	}
 	if err := fsys.Remove(b); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("removing a missing file: %v", err)
+	}
+}
+
+// TestRemoveKeepsDirectories: a directory, even an empty one, is not removed.
+func TestRemoveKeepsDirectories(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "directory")
+	if err := os.Mkdir(path, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := storefs.OS().Remove(path); err == nil {
+		t.Error("it was removed")
+	}
+	if _, err := os.Stat(path); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -38,7 +38,7 @@ func (osFS) Lstat(name string) (Info, error) { return lstat(name) }
 
 func (osFS) Link(oldName, newName string) error   { return os.Link(oldName, newName) }
 func (osFS) Rename(oldName, newName string) error { return os.Rename(oldName, newName) }
-func (osFS) Remove(name string) error             { return os.Remove(name) }
+func (osFS) Remove(name string) error             { return unlink(name) }
 func (osFS) SyncDir(dir string) error             { return syncDir(dir) }
 func (osFS) Network(dir string) (string, error)   { return network(dir) }
 func (osFS) Pid() int                             { return os.Getpid() }

@@ -46,6 +46,19 @@ func infoOf(info fs.FileInfo) Info {
 	return i
 }
 
+// unlink removes a file, and never a directory, as os.Remove would.
+func unlink(name string) error {
+	for {
+		err := syscall.Unlink(name)
+		if !interrupted(err) {
+			if err != nil {
+				err = &fs.PathError{Op: "unlink", Path: name, Err: err}
+			}
+			return err
+		}
+	}
+}
+
 func syncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {

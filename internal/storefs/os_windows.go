@@ -25,6 +25,14 @@ func interrupted(error) bool { return false }
 
 func leased(error) bool { return false }
 
+// unlink removes a file, and never a directory, as os.Remove would.
+func unlink(name string) error {
+	if info, err := os.Lstat(name); err == nil && info.IsDir() {
+		return &os.PathError{Op: "unlink", Path: name, Err: syscall.EISDIR}
+	}
+	return os.Remove(name)
+}
+
 func lstat(name string) (Info, error) {
 	info, err := os.Lstat(name)
 	if err != nil {

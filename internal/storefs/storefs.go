@@ -66,6 +66,7 @@ type FS interface {
 	Link(oldName, newName string) error
 	// Rename moves oldName over newName in one step.
 	Rename(oldName, newName string) error
+	// Remove removes the name of a file, never a directory.
 	Remove(name string) error
 	// SyncDir makes the entries of a directory durable.
 	SyncDir(dir string) error
@@ -93,6 +94,8 @@ type File interface {
 	// on where the last Write ended. One call is one system call as long as
 	// the system takes it whole.
 	Write(p []byte) (int, error)
+	// WriteAt writes at an offset, into a file that was not opened with os.O_APPEND.
+	WriteAt(p []byte, off int64) (int, error)
 	Stat() (Info, error)
 	Truncate(size int64) error
 	// Sync makes content and attributes durable. After an error nothing may

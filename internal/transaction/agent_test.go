@@ -33,7 +33,7 @@ func (a agent) on(d *simfs.Disk) agent {
 
 // careless agents append without the lock.
 func (a agent) careless() bool {
-	return a.kind == "append" || a.kind == "slow" || a.kind == "held" || a.kind == "late"
+	return a.kind == "append" || a.kind == "slow" || a.kind == "held" || a.kind == "late" || a.kind == "archiver" || a.kind == "keeper"
 }
 
 func (a *agent) line() string {
@@ -78,6 +78,8 @@ func (a *agent) act(w *world) {
 		a.lockAnd(w, p, a.edit)
 	case "archiver", "auditor": // appends to the archive or audit, without the lock
 		a.note(w, p)
+	case "keeper": // keeps the archive open, and appends to it without the lock
+		a.keep(w, p)
 	case "late": // has the archive open while it is replaced, and writes to the one that was
 		a.noteLate(w, p)
 	case "rival": // another sweep of the same store
@@ -108,7 +110,8 @@ func (a *agent) edit(w *world) {
 			return
 		}
 		w.lines[i] = strings.Replace(line, "xxx", "yyy", 1)
-		_ = errors.Join(f.(*simfs.File).WriteAt([]byte(w.lines[i]), int64(at)), f.Sync(), f.Close())
+		_, err = f.WriteAt([]byte(w.lines[i]), int64(at))
+		_ = errors.Join(err, f.Sync(), f.Close())
 	}
 }
 
@@ -120,6 +123,13 @@ func (a *agent) note(w *world, p *simfs.Process) {
 	if a.kind == "auditor" {
 		path = auditPath
 	}
+	if w.archiveMode == Replace { // what it wrote before would be replaced
+		prior, err := p.Lstat(placeAt(archivePath).side(priorSuffix))
+		now, nowErr := p.Lstat(archivePath)
+		if errors.Join(err, nowErr) != nil || prior.SameFile(now) {
+			return
+		}
+	}
 	f, err := p.OpenFile(path, appendFlags, 0)
 	if err != nil {
 		return
@@ -128,6 +138,32 @@ func (a *agent) note(w *world, p *simfs.Process) {
 	line := fmt.Sprintf(`{"note":"%s %d"}`, a.kind, a.budget)
 	_, err = f.Write([]byte("\n" + line + "\n"))
 	if err = errors.Join(err, f.Sync(), f.Close(), p.SyncDir(filepath.Dir(path))); err == nil {
+		w.notes = append(slices.Clip(w.notes), line)
+	}
+}
+
+// keep appends whole lines to the archive, always by the same descriptor; it
+// starts a new line where the last one has no end.
+func (a *agent) keep(w *world, p *simfs.Process) {
+	if a.file == nil {
+		if f, err := p.OpenFile(archivePath, appendFlags, 0); err == nil && a.budget > 0 {
+			a.file = f.(*simfs.File)
+		}
+		return
+	}
+	if a.budget == 0 {
+		a.close()
+		return
+	}
+	a.budget--
+	line := fmt.Sprintf(`{"note":"keeper %d"}`, a.budget)
+	text := line + "\n"
+	info, _ := a.file.Stat()
+	if open, _ := endsOpen(a.file, info.Size); open {
+		text = "\n" + text
+	}
+	_, err := a.file.Write([]byte(text))
+	if err = errors.Join(err, a.file.Sync(), p.SyncDir(filepath.Dir(archivePath))); err == nil {
 		w.notes = append(slices.Clip(w.notes), line)
 	}
 }

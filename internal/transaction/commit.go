@@ -8,6 +8,8 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash"
+	"io"
 	"io/fs"
 	"slices"
 
@@ -255,8 +257,9 @@ func (t *Transaction) planInput(j *journal, from, to int64) error {
 			return err
 		}
 	}
+	sum := r.sumAt(from)
 	if !t.skips(carryTail) {
-		if err := t.copyRange(t.stage.retained, r.file, from, to); err != nil {
+		if err := t.copyRange(io.MultiWriter(t.stage.retained, sum), r.file, from, to); err != nil {
 			return err
 		}
 	}
@@ -265,8 +268,20 @@ func (t *Transaction) planInput(j *journal, from, to int64) error {
 		return err
 	}
 	j.Replace = true
-	j.Old = &oldInput{Ino: r.info.Ino, Bytes: to, Open: open}
+	j.Old = &oldInput{Ino: r.info.Ino, Bytes: to, Open: open, SHA256: hex.EncodeToString(sum.Sum(nil))}
 	return nil
+}
+
+// sumAt is the hash of the first bytes of the input, all of them or all but a
+// last line that was not decided.
+func (r *inputReader) sumAt(offset int64) hash.Hash {
+	switch {
+	case offset == r.read:
+		return clone(r.sum)
+	case r.line == nil:
+		return sha256.New()
+	}
+	return clone(r.line)
 }
 
 func (t *Transaction) planTarget(j *journal, m *member, s *staged) error {

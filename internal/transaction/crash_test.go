@@ -18,7 +18,7 @@ import (
 // scenarios are all kinds of sweeps, alone and in every company.
 func scenarios() []scenario {
 	var out []scenario
-	for _, agent := range []string{"", "lock", "rewrite", "edit", "append", "slow", "held", "rival", "archiver", "auditor"} {
+	for _, agent := range []string{"", "lock", "rewrite", "edit", "append", "slow", "held", "rival", "archiver", "keeper", "auditor"} {
 		out = append(out,
 			scenario{name: "archive", mode: "archive", audit: true, hadArchive: true, hadAudit: true, agent: agent},
 			scenario{name: "archive to new files", mode: "archive", audit: true, agent: agent, open: true},
@@ -39,9 +39,13 @@ func scenarios() []scenario {
 		scenario{name: "replace the archive", mode: "archive", audit: true, hadArchive: true, archiveMode: Replace},
 		scenario{name: "replace the archive", mode: "archive", hadArchive: true, archiveMode: Replace, agent: "late"},
 		scenario{name: "replace the archive", mode: "archive", audit: true, hadAudit: true, hadArchive: true, archiveMode: Replace, agent: "late"},
+		scenario{name: "replace the archive", mode: "archive", audit: true, hadAudit: true, hadArchive: true, archiveMode: Replace, agent: "archiver"},
 		scenario{name: "replace the audit", mode: "delete", audit: true, hadAudit: true, auditMode: Replace},
 		scenario{name: "two stores, one archive", mode: "archive", audit: true, hadArchive: true, hadAudit: true, second: true},
 		scenario{name: "two stores, one new archive", mode: "archive", audit: true, second: true},
+		scenario{name: "recovered from elsewhere", mode: "archive", audit: true, hadArchive: true, hadAudit: true, from: []string{archivePath, storePath, auditPath}},
+		scenario{name: "recovered from elsewhere", mode: "archive", audit: true, hadArchive: true, from: []string{auditPath, archivePath, storePath}},
+		scenario{name: "recovered from elsewhere", mode: "archive", audit: true, from: []string{storePath, archivePath, auditPath}, agent: "keeper"},
 		scenario{name: "no leases", mode: "archive", audit: true, hadArchive: true, agent: "lock", noLeases: true},
 	)
 	return out
@@ -150,7 +154,7 @@ func (x *explorer) settle(w *world, trail string, depth int) {
 		err = w.settle(w.process(nil), x.hooks)
 	}
 	err = x.patience(w, err)
-	if ClassOf(err) == NeedsPerson && (len(w.notes) > 0 || w.agent.kind == "edit" && w.killed && w.powerless) {
+	if ClassOf(err) == NeedsPerson && w.needsPerson() {
 		x.checkUntouched(before, w, trail)
 		return
 	}
@@ -170,6 +174,21 @@ func (x *explorer) settle(w *world, trail string, depth int) {
 		x.crash(s, depth+1)
 	}
 	x.again(w, trail)
+}
+
+// needsPerson: only where somebody wrote into an audit without the lock, or
+// changed the store in place before a power cut undid the commit, or wrote to
+// a new archive before a power cut undid that.
+func (w *world) needsPerson() bool {
+	switch w.agent.kind {
+	case "auditor":
+		return len(w.notes) > 0
+	case "edit":
+		return w.killed && w.powerless
+	case "archiver":
+		return w.archiveMode == Replace && w.powerless && len(w.notes) > 0
+	}
+	return false
 }
 
 // checkUntouched: foreign bytes behind ours in archive or audit need a person,

@@ -72,7 +72,11 @@
 //  5. Write the pending pointers beside archive and audit: tmp, fsync, rename,
 //     directory fsync. Then the journal, the same way.
 //  6. Append add to the archive, fsync; append aud to the audit, fsync (a new
-//     file: directory fsync). In replace mode: link the file to prior,
+//     file: directory fsync). Space is reserved first, and each write is of whole
+//     lines, up to about 1 MiB.
+//     If the archive is longer then than expected, others wrote between our
+//     writes: it must hold all our lines, among theirs; an audit must hold ours
+//     in one piece. In replace mode: link the file to prior,
 //     directory fsync, rename next over it, directory fsync.
 //  7. Link the input to old, directory fsync. flock new. Check the input's
 //     inode. Rename new over the input, directory fsync: committed.
@@ -95,7 +99,7 @@
 // SHA-256 of the first line, its newline included; nothing follows.
 //
 //	{"recolva":1,"home":"store.jsonl","replace_input":true,
-//	 "old":{"ino":11,"bytes":400,"open":false},
+//	 "old":{"ino":11,"bytes":400,"open":false,"sha256":"…"},
 //	 "new":{"ino":12,"bytes":300,"sha256":"…"},
 //	 "targets":[{"role":"archive","path":"archive.jsonl","mode":"append","existed":true,
 //	             "ino":13,"size":1000,"joint":false,"bytes":100,"sha256":"…","next_ino":0}, …],
@@ -110,6 +114,7 @@
 //	old.ino        inode of the input before
 //	old.bytes      how many of its first bytes new accounts for (swept or carried)
 //	old.open       whether these bytes end without a newline
+//	old.sha256     their sum
 //	new            inode, length and sum of the file named new
 //	targets        at most an archive and an audit, in this order; role "archive" or "audit"
 //	  path         base name if in the home's directory, else absolute
@@ -151,7 +156,8 @@
 //
 //	stopped in       found                              done
 //	1-4              no journal                         companions removed: as before
-//	5, 6, 7          journal, new (or old input)        rolled back: as before
+//	5, 6, 7          journal, new (or old input)        rolled back: as before; or, where that
+//	                                                    cannot be, rolled forward: committed
 //	7, after rename  journal, no new, another input     finished: committed
 //	8                the same, drain                    drained on: committed
 //	9                no journal                         companions removed: committed
@@ -160,15 +166,17 @@
 //
 // Roll back looks at all targets first, then undoes:
 //
-//   - append: the file must have its inode (if it existed), be at least size
-//     bytes long, at most joint and bytes longer, and every further byte must
-//     equal the staged one or be zero (a power cut); else a person is needed.
-//     It is cut to size and fsynced, or removed if it had not existed; the cut
-//     is made while nobody else has the file open, where the system can tell
-//     (Linux: F_SETLEASE F_WRLCK), and not if it has grown since the look.
-//   - replace: if the file's inode is next_ino, and it holds exactly what was
-//     staged, prior is renamed over it (or it is removed if none existed).
-//     If it still has its inode, nothing is to be done.
+//   - append: the file must have its inode (if it existed) and be at least size
+//     bytes long; else a person is needed. If every further byte equals the
+//     staged one or is zero (a power cut), and they are at most joint and bytes,
+//     it is cut to size and fsynced, or removed if it had not existed. This is
+//     done while nobody else has the file open (Linux: F_SETLEASE F_WRLCK), and
+//     not if it has grown since the look. If it has bytes of others and no whole
+//     line of ours, there is nothing to be cut. Else it must be rolled forward;
+//     so too if somebody else has the file open.
+//   - replace: if the file's inode is next_ino, it must be rolled forward: who
+//     found the new file may write to it. If it still has its inode, nothing is
+//     to be done.
 //   - the first new.bytes of new must have the sum new.sha256, else somebody
 //     changed the store in place before a power cut undid the rename: a person
 //     is needed.
@@ -177,8 +185,35 @@
 //
 // Each is made durable; then step 9.
 //
+// Roll forward is what is left of steps 6 and 7. Bytes behind which others have
+// written can never be cut away again: a restore meets this, whose archive is
+// the live store. It needs, before it touches anything:
+//
+//   - the input to be the inode old.ino, its first old.bytes to have the sum
+//     old.sha256, and drain to be null;
+//   - new to be there, its first new.bytes with the sum new.sha256;
+//   - a replaced target to have the inode next_ino; an appended one to be there
+//     with its inode, or not to have existed; an audit to hold all of its block
+//     in one piece, or nothing but a part of it at its end.
+//
+// Then each target is completed: if it can be cut as above, it is, and all is
+// appended again. Else whole lines of ours that are there are done, in their
+// order, whatever stands between them, and the others follow at the end, after
+// a newline where one is missing. Zeros in the place of a part of a line count
+// as a line that is not there. The lines that are there are written once more
+// over themselves before the fsync, because an earlier fsync may have failed,
+// and a second one proves nothing. Then old is linked, if it is not, and step 7
+// and what follows are done. In a dry-run only the audit is completed.
+//
+// If roll forward cannot be, or fails before the rename, and only the use of a
+// file by others was against roll back, it is rolled back nevertheless, with a
+// last look at the length before the cut; a replaced file is given its name back
+// while nobody has the new one open for writing, and if that holds exactly what
+// was staged (prior is renamed over it). Else a person is needed.
+//
 // Finish: if drain is null, archive and audit must hold what was added (their
-// inode being the same), else a person is needed. Fsync the directory of the
+// inode being the same), the archive be it among lines of others, else a person
+// is needed. Fsync the directory of the
 // home. Then step 8 and 9.
 //
 // A piece that was cut off is looked for in the store from base on (from 0 if
@@ -191,12 +226,36 @@
 // # Limits
 //
 // A writer that rewrites the whole store without the lock can lose its update
-// between the last look at the inode and the rename. A writer that appends
-// without the lock may, after a power cut during the drain, find a line of its
-// own torn or twice, never lost. A writer without the lock that appends to the
-// archive or audit during the commit makes a later roll back need a person; one
-// that opens a replaced archive in the instant in which a roll back puts the
-// earlier one in its place loses what it writes there.
+// between the last look at the inode and the rename.
+//
+// A write of ours that is longer than a page may be done in part, by a SIGKILL
+// as by a power cut. What is torn is cut off at once or by the next run, unless
+// somebody without the lock has appended behind it by then, or keeps the file
+// open. So a writer that appends without the lock may, after a kill or a power
+// cut within such a write (to the store: in a drain or a restore; to the archive:
+// in a sweep), find a torn line of ours before its own, on one line with it if it
+// does not begin a new line where the last one is open; and, after a power cut
+// only, a line of its own torn or twice. Nothing is lost, and the next sweep
+// names the line.
+//
+// Lines of others between ours make the records of a run in the archive no
+// longer one piece: each is there once, but verify and restore --run do not
+// find them as the run's; restore --id does.
+//
+// Roll forward takes lines of others that equal ours, byte by byte, for ours.
+//
+// These need a person: a run that must be rolled forward whose input was
+// rewritten or replaced since, or which met a power cut that undid its rename
+// after others had written to the new store; an archive (in a restore: the
+// store) that was replaced by another program between a kill in the commit and
+// the recovery; lines of others within our block in an audit, or in its place;
+// lines written to a replaced archive whose renaming a power cut undid.
+//
+// Where a run can be neither finished nor be alone with a file, one that holds
+// this file open and appends in the instant between the last look and the cut,
+// or opens a replaced archive in the instant in which the earlier one takes its
+// place, loses what it writes there.
+//
 // After a power cut right behind a commit, companions of archive and audit
 // that were already removed may be back; the next sweep that names these
 // files removes them. Inode numbers must be stable, so a store

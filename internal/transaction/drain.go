@@ -222,29 +222,11 @@ func (m *mover) nextPiece(whole bool) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	from := m.journal.Drain.From
-	for size := int64(min(pieceBytes, 4*m.chunk())); ; size *= 2 {
-		n := min(size, info.Size-from)
-		if n <= 0 {
-			return nil, nil
-		}
-		data := make([]byte, n)
-		if _, err := readFull(m.source, data, from); err != nil {
-			return nil, err
-		}
-		if i := bytes.LastIndexByte(data, '\n'); i >= 0 {
-			return data[:i+1], nil
-		}
-		if from+n == info.Size {
-			if !whole {
-				data = nil
-			}
-			return data, nil
-		}
-		if size >= lineBytes {
-			return data, nil
-		}
+	data, err := m.nextLines(m.source, m.journal.Drain.From, info.Size)
+	if n := len(data); n > 0 && n < lineBytes && data[n-1] != '\n' && !whole {
+		return nil, err
 	}
+	return data, err
 }
 
 // resume settles the piece that a crash interrupted: it is in the store, or a

@@ -647,3 +647,29 @@ func TestLongNames(t *testing.T) {
 		t.Errorf("dry-run of a long name: %v", err)
 	}
 }
+
+// A directory that has the name of a temporary file is left alone, though it is
+// empty: the sweep is refused.
+func TestDirectoriesAreNotCleanedUp(t *testing.T) {
+	for _, suffix := range allSides {
+		s := openShop(t)
+		path := s.path(".store.recolva-" + suffix)
+		if err := os.Mkdir(path, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		phrase := "is a directory, and would have the name of a temporary file"
+		class := Refused
+		if suffix == pendingSuffix {
+			phrase, class = "is a directory", NeedsPerson
+		}
+		if err := s.sweep(nil); ClassOf(err) != class || !strings.Contains(err.Error(), phrase) {
+			t.Errorf("%s: sweep: %v", suffix, err)
+		}
+		if err := s.recover(); ClassOf(err) != class || !strings.Contains(err.Error(), phrase) {
+			t.Errorf("%s: recover: %v", suffix, err)
+		}
+		if _, err := os.Stat(path); err != nil {
+			t.Error(err)
+		}
+	}
+}

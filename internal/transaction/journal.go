@@ -35,9 +35,10 @@ type journal struct {
 
 // oldInput is the input as it was: how much of it the new one holds.
 type oldInput struct {
-	Ino   uint64 `json:"ino"`
-	Bytes int64  `json:"bytes"`
-	Open  bool   `json:"open"` // these bytes end without a newline
+	Ino    uint64 `json:"ino"`
+	Bytes  int64  `json:"bytes"`
+	Open   bool   `json:"open"`   // these bytes end without a newline
+	SHA256 string `json:"sha256"` // of these bytes
 }
 
 // newInput is the staged file that replaces it.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 
 	"github.com/iamfaham/recolva/internal/storefs"
@@ -70,14 +69,18 @@ func (t *Transaction) undo(ctx context.Context, j *journal, touched map[role]boo
 	}
 	if err == nil {
 		targets := slices.DeleteFunc(slices.Clone(j.Targets), func(tg target) bool { return !touched[tg.Role] })
-		_, err = t.rollBack(ctx, home, j, targets)
+		moved, committed, err = t.settleOpen(ctx, home, j, targets)
+		if committed {
+			t.warn(fmt.Sprintf("%s is swept although a step failed, because that could not be undone beside another writer: %v", show(home.path), cause))
+			return moved, t.asUncertain(home, err)
+		}
 	}
 	if ClassOf(err) == NeedsPerson && err != nil {
 		return 0, &Error{NeedsPerson, fmt.Errorf("%w (after: %w)", err, cause)}
 	}
 	if err != nil {
 		t.locks.remain()
-		return 0, fmt.Errorf("%w (nothing is lost; the next run or recover undoes the rest: %w)", cause, err)
+		return 0, fmt.Errorf("%w (nothing is lost; the next run or recover settles the rest: %w)", cause, err)
 	}
 	return 0, cause
 }
@@ -154,7 +157,7 @@ func (t *Transaction) appendTarget(tg *target, m *member, s *staged, touched map
 	if f == nil {
 		touched[tg.Role] = true
 		var err error
-		if f, err = t.createTarget(m); err != nil {
+		if f, err = t.createBeside(m.place, t.input.file); err != nil {
 			return err
 		}
 	}
@@ -166,7 +169,7 @@ func (t *Transaction) appendTarget(tg *target, m *member, s *staged, touched map
 		return refusedf("it was changed meanwhile by a writer without the lock")
 	}
 	touched[tg.Role] = true
-	if err := t.appendStaged(f, tg, s.file); err != nil {
+	if err := t.appendLines(f, s.file, span{0, tg.Bytes}); err != nil {
 		return bare(err)
 	}
 	if err := t.syncFile(f, targetSync(tg.Role)); err != nil {
@@ -176,7 +179,7 @@ func (t *Transaction) appendTarget(tg *target, m *member, s *staged, touched map
 		return err
 	}
 	if info.Size != tg.Size+tg.added() {
-		if err := t.checkAdded(f, tg); err != nil {
+		if err := t.checkAdded(f, tg, s.file, info.Size); err != nil {
 			return err
 		}
 	}
@@ -191,32 +194,6 @@ func targetSync(r role) step {
 		return syncArchive
 	}
 	return syncAudit
-}
-
-func (t *Transaction) createTarget(m *member) (storefs.File, error) {
-	f, err := t.fs.OpenFile(m.path, os.O_RDWR|os.O_APPEND|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return nil, bare(err)
-	}
-	t.data.keep(m.place, f)
-	got, err := f.TryLock()
-	if err == nil && !got {
-		err = refusedf("it was locked by another process as soon as it was made")
-	}
-	if err == nil && t.input.file != nil {
-		err = f.CopyAttributes(t.input.file, storefs.AccessOnly)
-	}
-	return f, err
-}
-
-// appendStaged writes the joint and the staged bytes in bounded pieces.
-func (e *engine) appendStaged(dst storefs.File, tg *target, src storefs.File) error {
-	if tg.Joint {
-		if _, err := dst.Write([]byte{'\n'}); err != nil {
-			return err
-		}
-	}
-	return e.copyRange(dst, src, 0, tg.Bytes)
 }
 
 // replaceTarget puts the staged file in the place of an archive or audit, and
@@ -315,9 +292,16 @@ func (t *Transaction) finishAudit(home place, j *journal) error {
 	return t.asUncertain(home, t.cleanUp(home, j))
 }
 
-// checkAdded compares what stands where we appended with what we appended.
-func (e *engine) checkAdded(f storefs.File, tg *target) error {
+// checkAdded makes sure that all that we appended is there. Another writer may
+// have come between our writes to an archive, but not to an audit, whose block
+// must be in one piece.
+func (e *engine) checkAdded(f storefs.File, tg *target, staged storefs.File, size int64) error {
 	ok, err := e.addedIntact(f, tg)
+	if err == nil && !ok && tg.Role == roleArchive {
+		var missing []span
+		_, missing, err = e.compareLines(f, tg, staged, size)
+		ok = len(missing) == 0
+	}
 	if err == nil && !ok {
 		err = refusedf("another writer without the lock wrote into it at the same time")
 	}

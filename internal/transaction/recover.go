@@ -156,7 +156,13 @@ func (e *engine) removeSides(p place, suffixes []string) (removed bool, err erro
 		err := e.fs.Remove(p.side(suffix))
 		if err == nil {
 			removed = true
-		} else if !errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		info, exists, lookErr := e.lookup(p.side(suffix))
+		if lookErr == nil && exists && info.Mode.IsDir() {
+			return removed, refusedf("%s is a directory, and would have the name of a temporary file", show(p.side(suffix)))
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
 			return removed, err
 		}
 	}
@@ -181,8 +187,12 @@ func (e *engine) settleJournal(ctx context.Context, home place, j *journal, resu
 		moved, err = e.finish(ctx, home, j)
 		result.Committed++
 	} else {
-		moved, err = e.rollBack(ctx, home, j, j.Targets)
-		result.RolledBack++
+		moved, committed, err = e.settleOpen(ctx, home, j, j.Targets)
+		if committed {
+			result.Committed++
+		} else {
+			result.RolledBack++
+		}
 	}
 	result.MovedBytes += moved
 	return err
@@ -250,10 +260,25 @@ func (e *engine) verifyTarget(f storefs.File, home, p place, tg *target) error {
 		return nil
 	}
 	ok, err := e.addedIntact(f, tg)
+	if (err != nil || !ok) && tg.Mode == modeAppend && tg.Role == roleArchive {
+		ok, err = e.holdsLines(home, f, tg, info.Size)
+	}
 	if err != nil || !ok {
 		return needsPersonf("%s %s does not hold what a finished sweep of %s added to it", tg.Role, show(p.path), show(home.path))
 	}
 	return nil
+}
+
+// holdsLines tells whether the target holds all lines that were staged for it,
+// be it with lines of others in between.
+func (e *engine) holdsLines(home place, f storefs.File, tg *target, size int64) (bool, error) {
+	staged, err := e.fs.OpenFile(home.side(appendSuffix(tg.Role)), os.O_RDONLY, 0)
+	if err != nil {
+		return false, err
+	}
+	defer staged.Close()
+	_, missing, err := e.compareLines(f, tg, staged, size)
+	return len(missing) == 0, err
 }
 
 // finish completes a committed run: it moves what others wrote to the old
@@ -303,11 +328,13 @@ func (e *engine) drainDeadline() time.Duration {
 }
 
 // rollBack undoes a run that did not reach its commit point: what it did to
-// the touched targets. It looks at everything before it touches anything.
-func (e *engine) rollBack(ctx context.Context, home place, j *journal, touched []target) (moved int64, err error) {
+// the touched targets. It looks at everything before it touches anything. A
+// target that others have open is cut only evenInUse; what must not be taken
+// away is a staysError.
+func (e *engine) rollBack(ctx context.Context, home place, j *journal, touched []target, evenInUse bool) (moved int64, err error) {
 	var undos []func() error
 	for i := range touched {
-		undo, err := e.planUndo(ctx, home, &touched[i])
+		undo, err := e.planUndo(ctx, home, &touched[i], evenInUse)
 		if err != nil {
 			return 0, err
 		}

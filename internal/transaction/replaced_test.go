@@ -177,10 +177,32 @@ func hasWriters(path string) (bool, error) {
 	return f.HasWriters()
 }
 
-// A new archive is not taken back while somebody has it open for writing.
+// A sweep that was killed when its archive was replaced already is finished:
+// whoever found the new archive keeps what he writes to it.
+func TestAReplacedArchiveIsNotTakenBack(t *testing.T) {
+	s := openShop(t)
+	s.killAt("store", true)
+	writer := s.appendTo("archive")
+	_, _ = writer.WriteString("late\n")
+	if err := s.recover(); err != nil {
+		t.Error(err)
+	}
+	_, _ = writer.WriteString("later\n")
+	if got, want := s.get("archive"), record("b", false)+"\nlate\nlater\n"; got != want {
+		t.Errorf("the archive is %q, want %q", got, want)
+	}
+	if got, want := s.get("store"), record("a", true)+"\n"+record("c", true)+"\n"; got != want {
+		t.Errorf("the store is %q, want %q", got, want)
+	}
+	s.noneLeft()
+}
+
+// One that cannot be finished, because its store was rewritten since, is undone,
+// but not while somebody has the new archive open for writing.
 func TestRollBackWaitsForWriters(t *testing.T) {
 	s := openShop(t)
 	s.killAt("store", true)
+	s.put("store", "rewritten\n")
 	writer := s.appendTo("archive")
 	if held, err := hasWriters(s.path("archive")); err != nil || !held {
 		t.Skipf("this system does not tell writers: %v", err)
@@ -194,6 +216,9 @@ func TestRollBackWaitsForWriters(t *testing.T) {
 	}
 	if got := s.get("archive"); got != "earlier\n" {
 		t.Errorf("the archive is %q", got)
+	}
+	if got := s.get("store"); got != "rewritten\n" {
+		t.Errorf("the store is %q", got)
 	}
 	s.noneLeft()
 }

@@ -17,6 +17,7 @@ const (
 	checkAuditUnchanged
 	checkNewIntact
 	cutAlone
+	writeHeld
 	// fsync of files
 	syncNew
 	syncAdd

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -16,7 +17,7 @@ import (
 // planUndo finds out how to give a target its earlier content back. It stops,
 // with nothing touched, when the file holds anything that the run cannot have
 // written.
-func (e *engine) planUndo(ctx context.Context, home place, tg *target) (func() error, error) {
+func (e *engine) planUndo(ctx context.Context, home place, tg *target, evenInUse bool) (func() error, error) {
 	p := tg.Path.place(home)
 	f, err := e.data.get(ctx, p, e.deadline())
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -33,50 +34,89 @@ func (e *engine) planUndo(ctx context.Context, home place, tg *target) (func() e
 		return nil, err
 	}
 	if tg.Mode == modeReplace {
-		return e.planRestore(p, tg, f, info)
+		return e.planRestore(p, tg, f, info, evenInUse)
 	}
 	if tg.Existed && info.Ino != tg.Ino {
 		return nil, needsPersonf("%s %s is not the file that an unfinished sweep of %s added to", tg.Role, show(p.path), show(home.path))
 	}
-	if err := e.checkCut(home, p, tg, f, info.Size); err != nil {
+	stand, err := e.standing(home, p, tg, f, info.Size)
+	switch {
+	case err != nil:
 		return nil, err
+	case stand == amid:
+		return nil, &staysError{text: foreignText(home, p, tg)}
+	case stand == nowhere && tg.Role == roleAudit: // a part of a line of ours would break its chain
+		return nil, needsPersonf("%s", foreignText(home, p, tg))
+	case stand == nowhere: // killed before the first byte of ours
+		return func() error { return e.syncFile(f, syncUndo) }, nil
+	case info.Size > tg.Size && !evenInUse:
+		if err := e.checkAlone(f, p); err != nil {
+			return nil, err
+		}
 	}
 	return func() error {
 		if !tg.Existed {
-			e.data.release(p)
-			return e.removeDurably(p)
+			return e.takeBack(f, p, info.Size, func() error { return e.removeHeld(p) }, evenInUse)
 		}
-		if err := e.cutBack(f, p, info.Size, tg.Size); err != nil {
+		if err := e.cutBack(f, p, info.Size, tg.Size, evenInUse); err != nil {
 			return err
 		}
 		return e.syncFile(f, syncUndo) // an earlier cut may not be durable yet
 	}, nil
 }
 
-// cutBack cuts a target whose bytes past size are known to be ours, as long as
-// it has not grown since. Where the system can, it shuts everybody else out
-// meanwhile; where others keep the file open, only a last look guards it.
-func (e *engine) cutBack(f storefs.File, p place, from, size int64) error {
+func foreignText(home, p place, tg *target) string {
+	return fmt.Sprintf("%s %s has bytes after offset %d that an unfinished sweep of %s did not write", tg.Role, show(p.path), tg.Size, show(home.path))
+}
+
+// checkAlone tells, by a staysError, that somebody else has the file open.
+func (e *engine) checkAlone(f storefs.File, p place) error {
+	return e.takeBack(f, p, -1, func() error { return nil }, false)
+}
+
+// cutBack cuts a target whose bytes past size are known to be ours.
+func (e *engine) cutBack(f storefs.File, p place, from, size int64, evenInUse bool) error {
 	if from == size {
 		return nil
 	}
-	if !e.skips(cutAlone) {
-		release, ok, err := f.TryExclusive()
-		if err != nil && !errors.Is(err, storefs.ErrUnsupported) {
-			return err
-		}
-		if ok {
-			defer release()
-		}
-		now, err := f.Stat()
-		if err != nil {
-			return err
-		}
-		if now.Size != from {
-			return needsPersonf("%s was appended to while an unfinished sweep was to be cut from it", show(p.path))
-		}
+	return e.takeBack(f, p, from, func() error { return f.Truncate(size) }, evenInUse)
+}
+
+// takeBack does what takes bytes away from a file, as long as it is size bytes
+// long (-1: any length) and, where the system can tell, nobody else has it
+// open; everybody is shut out meanwhile. With evenInUse a last look at the
+// length must do where others have it open.
+func (e *engine) takeBack(f storefs.File, p place, size int64, take func() error, evenInUse bool) error {
+	if e.skips(cutAlone) {
+		return take()
 	}
-	return f.Truncate(size)
+	release, ok, err := f.TryExclusive()
+	switch {
+	case ok:
+		defer release()
+	case errors.Is(err, storefs.ErrUnsupported):
+	case err != nil:
+		return err
+	case !evenInUse:
+		return &staysError{fmt.Sprintf("%s is open in another process", show(p.path)), true}
+	}
+	now, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if size >= 0 && now.Size != size {
+		return &staysError{text: fmt.Sprintf("%s was appended to while an unfinished sweep was to be cut from it", show(p.path))}
+	}
+	return take()
+}
+
+// removeHeld removes a file of which the data lock is held, and, where open
+// files can be removed, gives the lock up only then.
+func (e *engine) removeHeld(p place) error {
+	if !e.fs.RenamesOpenFiles() {
+		e.data.release(p)
+	}
+	return e.removeDurably(p)
 }
 
 func (e *engine) removeDurably(p place) error {
@@ -100,45 +140,6 @@ func (e *engine) checkUnused(p place) error {
 	}
 	if errors.Is(err, storefs.ErrUnsupported) {
 		return nil
-	}
-	return err
-}
-
-// checkCut makes sure that all bytes past the target's earlier length are
-// ours: equal to what was staged, or zero where a power cut lost the data.
-func (e *engine) checkCut(home, p place, tg *target, f storefs.File, size int64) error {
-	switch {
-	case size < tg.Size:
-		return needsPersonf("%s %s is shorter (%d bytes) than before an unfinished sweep of %s (%d bytes)", tg.Role, show(p.path), size, show(home.path), tg.Size)
-	case size == tg.Size || e.skips(checkForeign):
-		return nil
-	}
-	foreign := needsPersonf("%s %s has bytes after offset %d that an unfinished sweep of %s did not write", tg.Role, show(p.path), tg.Size, show(home.path))
-	if size > tg.Size+tg.added() {
-		return foreign
-	}
-	staged, err := e.fs.OpenFile(home.side(appendSuffix(tg.Role)), os.O_RDONLY, 0)
-	if errors.Is(err, fs.ErrNotExist) {
-		return foreign
-	}
-	if err != nil {
-		return err
-	}
-	defer staged.Close()
-	at := tg.Size
-	if tg.Joint {
-		var b [1]byte
-		if _, err := readFull(f, b[:], at); err != nil {
-			return err
-		}
-		if b[0] != '\n' && b[0] != 0 {
-			return foreign
-		}
-		at++
-	}
-	ours, err := e.equalOrZero(f, at, size-at, staged, 0)
-	if err == nil && !ours {
-		err = foreign
 	}
 	return err
 }
@@ -198,8 +199,10 @@ func (e *engine) addedIntact(f storefs.File, tg *target) (bool, error) {
 	return bytes.Equal(sum.Sum(nil), want), err
 }
 
-// planRestore undoes the replacement of a target.
-func (e *engine) planRestore(p place, tg *target, f storefs.File, info storefs.Info) (func() error, error) {
+// planRestore undoes the replacement of a target, where the run cannot be
+// finished: whoever opens the new file in the instant in which it is taken from
+// under its name writes to a file that nobody will see.
+func (e *engine) planRestore(p place, tg *target, f storefs.File, info storefs.Info, evenInUse bool) (func() error, error) {
 	if info.Ino != tg.NextIno {
 		if !tg.Existed || info.Ino != tg.Ino {
 			return nil, needsPersonf("%s %s is neither the file before nor the one after an unfinished sweep", tg.Role, show(p.path))
@@ -214,8 +217,11 @@ func (e *engine) planRestore(p place, tg *target, f storefs.File, info storefs.I
 		}
 		return func() error { return e.syncDir(p.dir, syncDirUndo) }, nil
 	}
+	if !evenInUse {
+		return nil, &staysError{fmt.Sprintf("%s %s is replaced already", tg.Role, show(p.path)), true}
+	}
 	if ok, err := e.addedIntact(f, tg); err != nil || !ok || info.Size != tg.Bytes {
-		return nil, needsPersonf("%s %s holds more than an unfinished sweep wrote to it", tg.Role, show(p.path))
+		return nil, &staysError{text: fmt.Sprintf("%s %s holds more than an unfinished sweep wrote to it", tg.Role, show(p.path))}
 	}
 	if !tg.Existed {
 		return func() error {

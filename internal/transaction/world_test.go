@@ -39,6 +39,7 @@ type scenario struct {
 	agent       string
 	second      bool // another store shares archive and audit, and is swept first after a crash
 	noLeases    bool
+	from        []string // where recoveries begin, in turn; at the home if empty
 }
 
 func (s scenario) files(input string) Files {
@@ -75,6 +76,7 @@ type world struct {
 	other     []string // lines of the other store
 	notes     []string // lines that the agent appended to archive or audit
 	log       []string
+	settled   int      // recoveries so far
 	swept     int      // sweeps that reported success
 	dropped   []string // lines of an archive that may be replaced by the next
 	killed    bool     // the sweep or recovery was killed
@@ -238,8 +240,28 @@ func (w *world) settle(p *simfs.Process, h hooks) error {
 	if w.mode == "dry-run" {
 		path = auditPath
 	}
+	w.settled++
+	for i := range w.from {
+		if _, err := newEngine(p, w.options(), h).recover(ctx, w.from[(w.settled+i)%len(w.from)]); err != nil {
+			return err
+		}
+		if err := w.checkNoPointer(); i > 0 && err != nil {
+			return err
+		}
+	}
 	_, err := newEngine(p, w.options(), h).recover(ctx, path)
 	return err
+}
+
+// checkNoPointer: after kills alone, two recoveries, begun in different places,
+// leave no pointer.
+func (w *world) checkNoPointer() error {
+	for _, path := range []string{archivePath, auditPath} {
+		if name := placeAt(path).side(pendingSuffix); !w.powerless && textOf(w, name) != "" {
+			return fmt.Errorf("%s is left by a recovery", name)
+		}
+	}
+	return nil
 }
 
 func (w *world) cut(p simfs.Persistence) *world {

@@ -152,6 +152,9 @@ class LayerFile(File):
             self.inner.write(data[: len(data) // 2])
         self._call("write", lambda: self.inner.write(data))
 
+    def write_at(self, position: int, data: bytes) -> None:
+        self._call("write", lambda: self.inner.write_at(position, data))
+
     def info(self) -> Info:
         self.layer.check()
         return self.inner.info()
@@ -176,7 +179,7 @@ class LayerFile(File):
         self.layer.check()
         return self.inner.has_writers()
 
-    def try_exclusive(self) -> bool:
+    def try_exclusive(self) -> Optional[bool]:
         self.layer.check()
         return self.inner.try_exclusive()
 

@@ -21,6 +21,7 @@ class Node:
         self.changes: list[tuple[int, Optional[bytes]]] = []  # (offset, data), or (size, None) for a cut
         self.mode = stat.S_IFREG | 0o600
         self.stamp = 0
+        self.leased = False
 
     def after_cut(self, choose: random.Random, how: str) -> bytes:
         """Return what a power cut leaves: zeros where a change before a kept one is lost."""
@@ -131,6 +132,8 @@ class Simulated(System):
             node = disk.new_node()
             node.mode = stat.S_IFREG | mode
             disk.change({path: node})
+        if node.leased:
+            raise BlockingIOError(errno.EAGAIN, "Leased", path)
         file = SimFile(disk, node, path, flags)
         disk.handles.append(file)
         return file
@@ -205,6 +208,10 @@ class SimFile(File):
         self.position = at + len(data)
         self._changed(at, data)
 
+    def write_at(self, position: int, data: bytes) -> None:
+        self.node.content[position : position + len(data)] = data
+        self._changed(position, data)
+
     def _changed(self, at: int, data: Optional[bytes]) -> None:
         self.node.changes.append((at, data))
         self.disk.clock += 1
@@ -240,17 +247,18 @@ class SimFile(File):
     def has_writers(self) -> Optional[bool]:
         return any(file.node is self.node and file.flags & os.O_RDWR for file in self.disk.handles)
 
-    def try_exclusive(self) -> bool:
-        return not any(file.node is self.node and file is not self for file in self.disk.handles)
+    def try_exclusive(self) -> Optional[bool]:
+        self.node.leased = not any(file.node is self.node and file is not self for file in self.disk.handles)
+        return self.node.leased
 
     def end_exclusive(self) -> None:
-        pass
+        self.node.leased = False
 
     def copy_attributes(self, model: File, *, access_only: bool = False) -> None:
         self.node.mode = model.info().mode
 
     def close(self) -> None:
         self.fd = -1
-        self.locked = False
+        self.locked = self.node.leased = False
         if self in self.disk.handles:
             self.disk.handles.remove(self)

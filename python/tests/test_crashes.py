@@ -60,6 +60,21 @@ def test_every_call_beside_a_writer(name, agent):
             trial(beside, Fault(at, kind), cut, choose.choice((0, 0, at % 13)), at)
 
 
+@pytest.mark.parametrize("agent", ["archiver", "keeper"])
+@pytest.mark.parametrize(
+    "name", ["archive", "archive, no last newline", "archive without audit", "archive to new files"]
+)
+def test_every_call_beside_a_writer_to_the_archive(name, agent):
+    """Somebody appends to the archive without the lock, and the sweep dies or fails: it is undone or finished."""
+    scenario, choose = SCENARIOS[name], random.Random(name + agent)
+    calls = len(calls_of(scenario))
+    for at in range(1, calls + 1):
+        for kind in ("kill", "torn", "error"):
+            beside = replace(scenario, agent=agent, agent_at=choose.randint(max(1, at - 6), at + 1))
+            cut = choose.choice(("", "", "all", "none"))
+            trial(beside, Fault(at, kind), cut, choose.choice((0, at % 13, at % 29)), 4 * at + 1)
+
+
 def test_a_writer_at_every_call():
     """A sweep that nobody stops carries over what is appended at any of its calls."""
     for agent, name in itertools.product(("reopen", "held", "lock"), ("archive", "delete")):

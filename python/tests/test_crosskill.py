@@ -18,6 +18,7 @@ from recolva import jsonl
 from recolva.errors import CommittedUncertain
 from tests.crashes import Scenario, World, calls_of, record
 from tests.faults import Fault
+from tests.restores import Scene
 from tests.test_crashes import SCENARIOS
 from tests.twin import (
     build,
@@ -48,6 +49,8 @@ class Killed:
         scenario = SCENARIOS[self.choose.choice(names)]
         if self.choose.random() < 0.3 and scenario.mode != "dry-run":
             scenario = replace(scenario, agent="held")
+        elif self.choose.random() < 0.4 and scenario.mode == "archive" and not scenario.replace:
+            scenario = replace(scenario, agent=self.choose.choice(("archiver", "keeper")))
         self.scenario: Scenario = scenario
         root.mkdir()
         self.root = root
@@ -57,7 +60,7 @@ class Killed:
         """End a sweep at one of its calls, within this process."""
         calls = calls_of(self.scenario)
         at, kind = self.choose.randint(1, len(calls)), self.choose.choice(("kill", "kill", "torn"))
-        if self.scenario.agent == "held":
+        if self.scenario.agent:
             self.world.scenario = replace(self.scenario, agent_at=self.choose.randint(1, len(calls)))
         self.world.sweep(Fault(at, kind))
         return "python killed"
@@ -88,7 +91,13 @@ class Killed:
         world = self.world
         home = world.audit if self.scenario.mode == "dry-run" else world.store
         start = self.choose.choice((home, home, world.store, world.archive, world.audit))
-        if world.held is not None:
+        if world.scenario.agent in ("archiver", "keeper"):
+            world.note(1)
+            if world.held is not None:
+                self.recover(start, by_program=self.choose.random() < 0.5, busy=True)
+                world.note(2)
+                world.held.close()
+        elif world.held is not None:
             self.recover(start, by_program=self.choose.random() < 0.5, busy=True)
             world.write(world.held, record("last", old=False))
             world.held.close()
@@ -98,7 +107,7 @@ class Killed:
         world.check()
 
     def recover(self, path: str, *, by_program: bool, busy: bool = False) -> None:
-        if not by_program or not os.path.exists(path):  # the verb wants a file that is there
+        if not by_program:
             try:
                 jsonl.recover(path, lock_timeout=0)
             except CommittedUncertain:
@@ -124,3 +133,27 @@ def test_each_settles_the_other(program, tmp_path):
     print(*(f"{count:5} {', '.join(key)}" for key, count in sorted(met.items())), sep="\n")  # noqa: T201
     assert met["program killed", "in its commit", "python settled"] > RUNS // 40
     assert met["python killed", "in its commit", "program settled"] > RUNS // 40
+
+
+def test_each_settles_the_others_restore(program, tmp_path):
+    """So it is with a restore, whose store somebody appends to without the lock before it is settled."""
+    choose = random.Random(1)
+    for seed in range(RUNS // 2):
+        scene = Scene(tmp_path / str(seed), by_run=seed % 4 < 2)
+        if seed % 2:
+            scene.restore(Fault(choose.randint(1, 60), choose.choice(("kill", "torn"))), choose.randint(1, 60), 2)
+        else:
+            words = ["--run", scene.words["run_id"]] if "run_id" in scene.words else ["--id", *scene.words["ids"][:1]]
+            if shutil.which("strace") is None:
+                pytest.skip("the program is killed by strace")
+            files = ["--input", str(scene.store), "--archive", str(scene.archive), "--audit", str(scene.audit)]
+            kill_at_call([program, "restore", *files, *words], choose)
+        scene.append()
+        for path in (choose.choice((scene.store, scene.archive, scene.audit)), scene.archive, scene.store):
+            if seed % 2:
+                done = recover_by_program(program, str(path))
+                assert done.returncode == 0, f"seed {seed}: {done.stderr}"
+            else:
+                scene.recover(path)
+        scene.check()
+        shutil.rmtree(tmp_path / str(seed))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import subprocess
 
@@ -13,6 +14,8 @@ from recolva._system import System
 from recolva.errors import InvalidArgument, InvalidArgumentType, Refused
 from tests.crashes import ARGUMENTS, EARLIER, PRUNED, STORE, record, using
 from tests.faults import Fault, Killed, Layer, lines_of
+from tests.restores import Scene
+from tests.test_crashes import EFFORT
 from tests.twin import VERSION, build, run
 
 LATE = record("late", old=False)
@@ -208,3 +211,37 @@ def test_as_the_program_does(program, swept, before, content, by):
         )
         results[-1].append(checked.returncode)
     assert results[0] == results[1]
+
+
+@pytest.mark.parametrize("by_run", [False, True])
+def test_a_restore_that_is_stopped_beside_a_writer(tmp_path, by_run):
+    """Somebody appends to the store without the lock, and the restore dies or fails: it is undone or finished."""
+    calls = len(Scene(tmp_path / "plain", by_run=by_run).restore(Fault()).calls)
+    kinds = ("kill", "torn", "error")
+    for at, extra in itertools.product(range(1, calls + 1), range(EFFORT)):
+        number = (at + by_run + extra) % 3
+        scene = Scene(tmp_path / f"{at}.{extra}", by_run=by_run)
+        scene.restore(Fault(at, kinds[number]), max(1, at - 3 * number), 1 + number)
+        if kinds[number] != "error":
+            scene.append()
+        scene.recover(scene.audit if number else scene.store, scene.archive, scene.store)
+        scene.check()
+
+
+def test_a_long_restore_beside_a_writer(tmp_path):
+    """Lines that come between the writes of a restore stop it no more than others."""
+    scene = Scene(tmp_path / "long", by_run=False, long=3000)
+    calls = Scene(tmp_path / "plain", by_run=False, long=3000).restore(Fault()).calls
+    writes = [number for number, call in enumerate(calls, 1) if call == "write s"]
+    assert len(writes) == 3
+    scene.restore(Fault(), writes[1], 2)
+    assert len(scene.appended) == 2
+    scene.check()
+    assert not scene.archive.read_bytes()
+    for number, kind in ((1, "kill"), (2, "torn"), (2, "error")):
+        scene = Scene(tmp_path / f"{number}{kind}", by_run=False, long=3000)
+        scene.restore(Fault(writes[number], kind), writes[1], 2)
+        scene.append()
+        scene.recover(scene.store, scene.archive)
+        scene.check()
+        assert not scene.archive.read_bytes(), kind

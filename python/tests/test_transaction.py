@@ -367,6 +367,24 @@ def test_sweeps_in_opposite_directions_do_not_deadlock(home: Path) -> None:
     assert sorted(both.splitlines(keepends=True)) == sorted([OLD, OLD, NEW, NEW])
 
 
+def test_directories_are_not_cleaned_up(home: Path) -> None:
+    """A directory that has the name of a temporary file is left alone, though it is empty."""
+    for suffix in ("new", "add", "aud", "old", "journal.tmp", "next", "prior", "pending.tmp"):
+        directory = home / f".store.jsonl.recolva-{suffix}"
+        directory.mkdir()
+        with pytest.raises(Refused, match="is a directory, and would have the name of a temporary file"):
+            jsonl.recover(home / "store.jsonl")
+        directory.rmdir()
+
+
+def test_recover_takes_a_name_without_a_file(home: Path) -> None:
+    """Where an interrupted run was to make a file, its name leads to what it left."""
+    (home / ".new.jsonl.recolva-aud").write_bytes(b"x")
+    assert jsonl.recover(home / "new.jsonl").found
+    assert not jsonl.recover(home / "new.jsonl").found
+    assert sorted(contents(home)) == ["store.jsonl"]
+
+
 def test_no_foreign_journal_is_followed(home: Path) -> None:
     """A journal that is damaged, planted or of another store stops everything; nothing changes."""
     journal, victim = home / ".store.jsonl.recolva-journal", home / "victim"
@@ -441,7 +459,7 @@ def test_notes_of_every_shape_are_read_or_refused() -> None:
         1,
         name,
         True,
-        _journal.OldInput(5, 6, open=False),
+        _journal.OldInput(5, 6, open=False, sha256="a"),
         _journal.NewInput(7, 8, "b"),
         [_journal.Target("audit", name, "append")],
         _journal.Drain("old", 4, piece),

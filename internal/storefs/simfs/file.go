@@ -74,12 +74,16 @@ func (f *File) Write(b []byte) (int, error) {
 	return 0, err
 }
 
-// WriteAt changes bytes in place, for agents that do so.
-func (f *File) WriteAt(b []byte, off int64) error {
-	return f.do("write", true, func(h *handle, ino *inode) error {
+// WriteAt implements storefs.File.
+func (f *File) WriteAt(b []byte, off int64) (int, error) {
+	err := f.do("write", true, func(h *handle, ino *inode) error {
 		h.position = off
 		return f.process.Disk.write(h, ino, b)
 	})
+	if err != nil {
+		return 0, err
+	}
+	return len(b), nil
 }
 
 func (f *File) put(b []byte) error {

@@ -5,6 +5,7 @@ Nothing but staged files is changed here.
 
 from __future__ import annotations
 
+import hashlib
 from contextlib import suppress
 from typing import TYPE_CHECKING, Optional
 
@@ -127,9 +128,13 @@ def _plan_input(t: Transaction, journal: Journal, retained: Staged, start: int, 
     writers = file.has_writers()
     if start < end and writers is not False:
         end = _ranges.after_last_newline(file, start, end)
-    _ranges.copy(file, start, end, retained.write)
+    state = t.input.hash_of(t.input.position - start)
+    content = hashlib.sha256() if state is None else state.copy()
+    for data in _ranges.chunks(file, start, end):
+        retained.write(data)
+        content.update(data)
     journal.replace_input = True
-    journal.old = OldInput(t.input.info.inode, end, _ranges.ends_open(file, end))
+    journal.old = OldInput(t.input.info.inode, end, _ranges.ends_open(file, end), content.hexdigest())
 
 
 def _plan_target(t: Transaction, member: Member, staged: Staged) -> Target:

@@ -13,19 +13,14 @@ from recolva import _ranges
 from recolva._journal import Drain, Journal, Piece, place_of
 from recolva._locks import Deadline
 from recolva._places import NEW, OLD, PRIOR, Place, show
+from recolva._standing import LINE_BYTES, next_lines
 from recolva._system import READ
 from recolva.errors import CommittedUncertain, NeedsRecovery
 
 if TYPE_CHECKING:
     from recolva._engine import Engine
-    from recolva._journal import Target
+    from recolva._journal import NewInput, Target
     from recolva._system import File
-
-_PIECE_BYTES = 1 << 20
-"""Aimed length of a piece of whole lines."""
-
-_LINE_BYTES = 96 << 20
-"""A longer line is moved in parts."""
 
 _GRACE_SECONDS = 0.2
 """How long a file must not grow where the system cannot tell whether it has a writer."""
@@ -104,10 +99,13 @@ class Mover:
         """Save lines that a writer appended to a new input whose commit a power cut undid."""
         path, new = self._home.side(NEW), self._journal.new
         info = self._system.lookup(path)
-        if info is None or new is None or (info.size <= new.bytes and self._journal.drain is None):
+        if info is None or new is None:
             return
         source = self._system.open(path, READ)
         try:
+            check_intact(source, self._home, new)
+            if info.size == new.bytes and self._journal.drain is None:
+                return
             drain = self._journal.drain = self._journal.drain or Drain("new", new.bytes)
             self._resume(source, drain)
             while self._move(source, drain, whole=True):
@@ -180,19 +178,8 @@ class Mover:
 
         A last line without newline counts only when whole.
         """
-        end = source.info().size
-        size = _PIECE_BYTES
-        while start < end:
-            data = _ranges.read_full(source, start, min(size, end - start))
-            cut = data.rfind(b"\n") + 1
-            if cut:
-                return data[:cut]
-            if start + len(data) == end:
-                return data if whole else b""
-            if size >= _LINE_BYTES:
-                return data
-            size *= 2
-        return b""
+        data = next_lines(source, start, source.info().size)
+        return data if whole or data.endswith(b"\n") or len(data) >= LINE_BYTES else b""
 
     def _resume(self, source: File, drain: Drain) -> None:
         """Settle the piece that a crash interrupted: it is in the store, or a part of it, or nothing."""
@@ -243,6 +230,17 @@ class Mover:
         finally:
             store.end_exclusive()
         return True
+
+
+def check_intact(file: File, home: Place, new: NewInput) -> None:
+    """Make sure that nobody changed a new input in place after a rename that a power cut undid."""
+    try:
+        intact = _ranges.sha256(file, 0, new.bytes) == new.sha256
+    except _ranges.CutError:
+        intact = False
+    if not intact:
+        text = f"was changed in place after it had become {show(home.path)} for a moment"
+        raise NeedsRecovery(f"{show(home.side(NEW))} {text}")
 
 
 def find_piece(store: File, data: bytes, base: int, size: int, exact: int) -> int:

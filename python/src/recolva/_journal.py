@@ -42,6 +42,8 @@ class OldInput:
     bytes: int
     open: bool
     """These bytes end without a newline."""
+    sha256: str
+    """Of these bytes."""
 
 
 @dataclass

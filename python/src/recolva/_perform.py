@@ -6,19 +6,17 @@ from typing import TYPE_CHECKING, NoReturn
 
 from recolva import _ranges
 from recolva._commit import check_still_there
+from recolva._forward import UnconfirmedError, create_beside
 from recolva._journal import Journal, Target, place_of
 from recolva._places import JOURNAL, NEW, NEXT, OLD, PRIOR, Member, show
 from recolva._stage import Staged, opened
-from recolva._system import APPEND, CREATE, File
+from recolva._standing import Span, append_lines, compare_lines
 from recolva._undo import added_intact
 from recolva.errors import CommittedUncertain, NeedsRecovery, Refused
 
 if TYPE_CHECKING:
+    from recolva._system import File
     from recolva._transaction import Transaction
-
-
-class _UnconfirmedError(Exception):
-    """The rename was done, but the disk did not confirm it."""
 
 
 def perform(t: Transaction, journal: Journal) -> None:
@@ -27,7 +25,7 @@ def perform(t: Transaction, journal: Journal) -> None:
     try:
         _record(t, journal)
         _mutate(t, journal, touched)
-    except _UnconfirmedError as error:
+    except UnconfirmedError as error:
         t.remain()
         text = f"{home} is swept, but the directory could not be made durable: {error}"
         raise CommittedUncertain(text) from error.__cause__
@@ -68,20 +66,28 @@ def _uncertain(t: Transaction, error: Exception) -> NoReturn:
 def _undo(t: Transaction, journal: Journal, touched: set[str], cause: BaseException) -> None:
     """Settle a commit that met an error; the rename may have happened even though it reported one."""
     _close_own(t)
+    finished = False
     try:
         committed = t.settler.is_committed(t.home, journal)
         if not committed:
-            t.settler.roll_back(t.home, journal, touched)
+            _, finished = t.settler.settle_open(t.home, journal, touched)
     except NeedsRecovery as error:
         t.remain()
         raise NeedsRecovery(f"{error} (after: {cause})") from cause
+    except CommittedUncertain:
+        t.remain()
+        raise
     except (OSError, Refused) as error:
         t.remain()
-        _add_text(cause, f" (nothing is lost; the next run or recover undoes the rest: {error})")
+        _add_text(cause, f" (nothing is lost; the next run or recover settles the rest: {error})")
         raise cause from error
-    if not committed:
+    if committed:
+        _finish(t, journal)
+    elif not finished:
         raise cause
-    _finish(t, journal)
+    else:
+        text = "is swept although a step failed, because that could not be undone beside another writer"
+        t.engine.warnings.append(f"{show(t.home.path)} {text}: {cause}")
     if not isinstance(cause, Exception):
         raise cause  # an interrupt, which does not take back what is done
 
@@ -127,37 +133,32 @@ def _append_target(t: Transaction, target: Target, member: Member, staged: Stage
     file = t.data.open.get(member.place)
     if file is None:
         touched.add(target.role)
-        file = _create_target(t, member)
+        file = create_beside(t.engine, member.place, t.input.file)
     if file.info().size != target.size:
         raise Refused("it was changed meanwhile by a writer without the lock")
     touched.add(target.role)
-    if target.joint:
-        file.write(b"\n")
-    _ranges.copy(opened(staged), 0, target.bytes, file.write)
+    append_lines(file, opened(staged), Span(0, target.bytes))
     file.sync()
     if file.info().size != target.size + target.added:
-        _check_added(file, target)
+        _check_added(file, target, opened(staged))
     if not target.existed:
         t.system.sync_directory(member.place.directory)
 
 
-def _check_added(file: File, target: Target) -> None:
-    """Compare what stands where we appended with what we appended."""
+def _check_added(file: File, target: Target, staged: File) -> None:
+    """Make sure that all that we appended is there.
+
+    Another writer may have come between our writes to an archive, but not to an audit, whose
+    block must be in one piece.
+    """
     try:
-        if not added_intact(file, target):
+        intact = added_intact(file, target)
+        if not intact and target.role == "archive":
+            intact = not compare_lines(file, target, staged, file.info().size)[1]
+        if not intact:
             raise Refused("another writer without the lock wrote into it at the same time")
     except _ranges.CutError:
         raise Refused("it was cut while it was written") from None
-
-
-def _create_target(t: Transaction, member: Member) -> File:
-    """Make a new archive or audit, locked, with the access rights of the input."""
-    file = t.system.open(member.place.path, CREATE | APPEND)
-    t.data.open[member.place] = file
-    if not file.try_lock():
-        raise Refused("it was locked by another process as soon as it was made")
-    file.copy_attributes(t.input.file, access_only=True)
-    return file
 
 
 def _replace_target(t: Transaction, target: Target, member: Member, staged: Staged) -> None:
@@ -202,7 +203,7 @@ def _replace_input(t: Transaction) -> None:
     try:
         system.sync_directory(home.directory)
     except OSError as error:
-        raise _UnconfirmedError(str(error)) from error
+        raise UnconfirmedError(str(error)) from error
 
 
 def _finish_audit(t: Transaction, journal: Journal) -> None:

@@ -6,17 +6,21 @@ commit. The answer to any doubt is NeedsRecovery, with nothing touched.
 
 from __future__ import annotations
 
+import stat
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from recolva._drain import Mover
+from recolva._forward import Forward, UnconfirmedError
 from recolva._journal import Journal, Target, place_of
 from recolva._locks import BusyError, LockFiles, lock_all
 from recolva._places import HOME_SIDES, JOURNAL, NEW, TARGET_SIDES, Place, show
 from recolva._ranges import CutError
+from recolva._stage import staged_name
+from recolva._standing import compare_lines
 from recolva._system import READ
-from recolva._undo import Undo, added_intact, plan_all
-from recolva.errors import NeedsRecovery
+from recolva._undo import StaysError, Undo, added_intact, plan_all
+from recolva.errors import CommittedUncertain, NeedsRecovery, Refused
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -107,7 +111,17 @@ class Settler:
 
     def _remove_sides(self, place: Place, suffixes: Sequence[str]) -> bool:
         """Remove files that mean nothing without a journal; tell whether there was one."""
-        return sum([self._system.remove(place.side(suffix)) for suffix in suffixes]) > 0
+        return sum([self._remove_side(place.side(suffix)) for suffix in suffixes]) > 0
+
+    def _remove_side(self, path: str) -> bool:
+        try:
+            return self._system.remove(path)
+        except OSError:
+            found = self._system.lookup(path)
+            if found is not None and stat.S_ISDIR(found.mode):
+                text = "is a directory, and would have the name of a temporary file"
+                raise Refused(f"{show(path)} {text}") from None
+            raise
 
     def _settle_journal(self, home: Place, journal: Journal, result: Recovery) -> None:
         if self.is_committed(home, journal):
@@ -116,8 +130,10 @@ class Settler:
             result.moved_bytes += self.finish(home, journal)
             result.committed += 1
         else:
-            result.moved_bytes += self.roll_back(home, journal, {"archive", "audit"})
-            result.rolled_back += 1
+            moved, finished = self.settle_open(home, journal, {"archive", "audit"})
+            result.moved_bytes += moved
+            result.committed += finished
+            result.rolled_back += not finished
 
     def is_committed(self, home: Place, journal: Journal) -> bool:
         """Tell whether the input of a run was replaced."""
@@ -163,8 +179,21 @@ class Settler:
             intact = added_intact(file, target)
         except CutError:
             intact = False
+        if not intact and target.mode == "append" and target.role == "archive":
+            intact = self._holds_lines(home, file, target)
         if not intact:
             raise NeedsRecovery(f"{name} does not hold what a finished sweep of {show(home.path)} added to it")
+
+    def _holds_lines(self, home: Place, file: File, target: Target) -> bool:
+        """Tell whether a target holds all lines that were staged for it, be it among lines of others."""
+        try:
+            staged = self._system.open(home.side(staged_name(target.role)), READ)
+        except FileNotFoundError:
+            return False
+        try:
+            return not compare_lines(file, target, staged, file.info().size)[1]
+        finally:
+            staged.close()
 
     def finish(self, home: Place, journal: Journal) -> int:
         """Complete a committed run; return how many bytes others had written to the old input."""
@@ -173,9 +202,42 @@ class Settler:
         self._close(home, journal)
         return mover.moved
 
-    def roll_back(self, home: Place, journal: Journal, touched: set[str]) -> int:
-        """Undo a run that did not commit, where it touched anything; look at all before touching it."""
-        undos = plan_all(Undo(self._engine, home), journal, touched)
+    def settle_open(self, home: Place, journal: Journal, touched: set[str]) -> tuple[int, bool]:
+        """Undo a run that did not commit, or finish it where others wrote behind what it added.
+
+        Return how many bytes were moved, and whether it was finished.
+        """
+        try:
+            return self._roll_back(home, journal, touched, even_in_use=False), False
+        except StaysError as error:
+            stays = error
+        try:
+            Forward(self._engine, home, journal).run()
+        except UnconfirmedError as error:
+            text = f"{show(home.path)} is swept, but the directory could not be made durable: {error}"
+            raise CommittedUncertain(text) from error
+        except (NeedsRecovery, Refused, OSError) as error:
+            if self.is_committed(home, journal):
+                raise  # the next run finishes it
+            if stays.in_use:
+                return self._roll_back_in_use(home, journal, touched, error), False
+            if isinstance(error, NeedsRecovery):
+                raise NeedsRecovery(f"{stays}, and the sweep cannot be finished: {error}") from error
+            raise
+        if journal.replace_input:
+            return self.finish(home, journal), True
+        self._close(home, journal)
+        return 0, True
+
+    def _roll_back_in_use(self, home: Place, journal: Journal, touched: set[str], cause: Exception) -> int:
+        try:
+            return self._roll_back(home, journal, touched, even_in_use=True)
+        except StaysError as error:  # now somebody has written behind it
+            raise NeedsRecovery(f"{error}, and the sweep cannot be finished: {cause}") from cause
+
+    def _roll_back(self, home: Place, journal: Journal, touched: set[str], *, even_in_use: bool) -> int:
+        """Undo a run where it touched anything; look at all before touching it."""
+        undos = plan_all(Undo(self._engine, home, even_in_use=even_in_use), journal, touched)
         mover = Mover(self._engine, home, journal)
         if journal.replace_input:
             mover.move_extra()

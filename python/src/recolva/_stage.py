@@ -72,8 +72,12 @@ class Input:
 
     def digest(self, undecided: int) -> Digest:
         """Describe what was read, without the undecided bytes of a last line."""
-        state = self._whole_lines if undecided and self._hash else self._hash
+        state = self.hash_of(undecided)
         return Digest(state.hexdigest() if state else "", self.position - undecided)
+
+    def hash_of(self, undecided: int) -> Optional[hashlib._Hash]:
+        """Return the state of the hash behind what was read, without these bytes of a last line."""
+        return self._whole_lines if undecided and self._hash else self._hash
 
 
 class Staged:

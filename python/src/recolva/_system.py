@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 READ = os.O_RDONLY
 APPEND = os.O_RDWR | os.O_APPEND
+UPDATE = os.O_RDWR
 CREATE = os.O_RDWR | os.O_CREAT | os.O_EXCL
 """Make a file that must not exist yet."""
 
@@ -43,6 +44,10 @@ if sys.platform == "win32":  # pragma: no cover
         data = os.read(fd, size)
         os.lseek(fd, here, os.SEEK_SET)
         return data
+
+    def _write_at(fd: int, position: int, data: bytes) -> int:
+        os.lseek(fd, position, os.SEEK_SET)
+        return os.write(fd, data)
 
     def _try_lock(fd: int) -> bool:
         here = os.lseek(fd, 0, os.SEEK_CUR)
@@ -61,6 +66,9 @@ else:
 
     def _read_at(fd: int, position: int, size: int) -> bytes:
         return os.pread(fd, size, position)
+
+    def _write_at(fd: int, position: int, data: bytes) -> int:
+        return os.pwrite(fd, data, position)
 
     def _try_lock(fd: int) -> bool:
         try:
@@ -136,6 +144,13 @@ class File:
                 data = data[written:]
                 written = os.write(self.fd, data)
 
+    def write_at(self, position: int, data: bytes) -> None:
+        """Write all of the data at a position, into a file that was not opened to append."""
+        with self._named():
+            while data:
+                written = _write_at(self.fd, position, data)
+                position, data = position + written, data[written:]
+
     def info(self) -> Info:
         """Describe the file."""
         with self._named():
@@ -177,9 +192,9 @@ class File:
             _kernel_calls.drop_lease(self.fd)
         return None if granted is None else not granted
 
-    def try_exclusive(self) -> bool:
-        """Keep all others out; False if somebody has the file open, or this cannot be known."""
-        return _kernel_calls.take_lease(self.fd, alone=True) is True
+    def try_exclusive(self) -> Optional[bool]:
+        """Keep all others out; False if somebody has the file open, None where that cannot be known."""
+        return _kernel_calls.take_lease(self.fd, alone=True)
 
     def end_exclusive(self) -> None:
         """Let others in again."""

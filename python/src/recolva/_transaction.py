@@ -52,7 +52,7 @@ class Transaction:
 
     def __init__(self, files: Files, options: Options) -> None:
         """Lock and open the files, or raise; nothing was opened for writing then."""
-        engine = self._engine = Engine(options.lock_timeout)
+        engine = self.engine = Engine(options.lock_timeout)
         self.system, self.data, self.notes = engine.system, engine.data, engine.notes
         self.files, self.options = files, options
         self.locks: Optional[LockFiles] = None
@@ -170,7 +170,7 @@ class Transaction:
 
     def deadline(self) -> Deadline:
         """Return how long to wait for a lock from now on."""
-        return self._engine.deadline()
+        return self.engine.deadline()
 
     def commit(self, last: Optional[Last], run_line: Optional[RunLine]) -> Final:
         """Make everything staged happen; on any error but CommittedUncertain nothing has."""
@@ -222,5 +222,5 @@ class Transaction:
 
     def _warn(self) -> None:
         """Pass warnings on, now that everything is in order again."""
-        while self._engine.warnings:
-            warnings.warn(self._engine.warnings.pop(0), RuntimeWarning, stacklevel=6)
+        while self.engine.warnings:
+            warnings.warn(self.engine.warnings.pop(0), RuntimeWarning, stacklevel=6)

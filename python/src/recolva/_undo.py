@@ -1,17 +1,17 @@
 """Giving an archive or audit its earlier content back.
 
-Every function first looks, and raises NeedsRecovery with nothing touched where a file holds
-what the run cannot have written; it returns what is then to be done.
+Every function first looks, and raises NeedsRecovery or StaysError with nothing touched where a
+file cannot be given back; it returns what is then to be done.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Callable
+from typing import TYPE_CHECKING, Callable, Optional
 
 from recolva import _ranges
 from recolva._journal import Journal, Target, place_of
 from recolva._places import NEXT, PRIOR, Place, show
-from recolva._stage import staged_name
+from recolva._standing import AMID, NOWHERE, foreign_text, standing
 from recolva._system import READ
 from recolva.errors import NeedsRecovery, Refused
 
@@ -20,11 +20,20 @@ if TYPE_CHECKING:
     from recolva._system import File, Info
 
 
+class StaysError(Exception):
+    """What a run added to a target must not be taken away any more."""
+
+    def __init__(self, text: str, *, in_use: bool = False) -> None:
+        super().__init__(text)
+        self.in_use = in_use
+        """Only because somebody has the target open, or will."""
+
+
 class Undo:
     """Undoes what a run that did not commit did to its targets."""
 
-    def __init__(self, engine: Engine, home: Place) -> None:
-        self._engine, self._system, self._home = engine, engine.system, home
+    def __init__(self, engine: Engine, home: Place, *, even_in_use: bool) -> None:
+        self._engine, self._system, self._home, self._even_in_use = engine, engine.system, home, even_in_use
 
     def plan(self, target: Target) -> Callable[[], None]:
         """Find out how to give a target its earlier content back."""
@@ -40,53 +49,52 @@ class Undo:
             return self._plan_restore(target, place, file, info)
         if target.existed and info.inode != target.ino:
             raise self._stuck(target, place, "is not the file that {} added to")
-        self._check_cut(target, place, file, info.size)
-        if not target.existed:
-            return lambda: self._remove(place)
+        return self._plan_cut(target, place, file, info.size)
 
-        def cut() -> None:
-            if info.size > target.size:
-                file.truncate(target.size)
+    def _plan_cut(self, target: Target, place: Place, file: File, size: int) -> Callable[[], None]:
+        """Undo what was appended to a target."""
+        stand = standing(self._engine, self._home, place, target, file)
+        if stand == AMID:
+            raise StaysError(foreign_text(self._home, place, target))
+        if stand == NOWHERE and target.role == "audit":  # a part of a line of ours would break its chain
+            raise NeedsRecovery(foreign_text(self._home, place, target))
+        if stand == NOWHERE:  # killed before the first byte of ours
+            return file.sync
+        if size > target.size and not self._even_in_use:
+            take_back(file, place, None, lambda: None)
+        even = self._even_in_use
+
+        def undo() -> None:
+            if not target.existed:
+                take_back(file, place, size, lambda: self._remove_held(place), even_in_use=even)
+                return
+            cut_back(file, place, size, target.size, even_in_use=even)
             file.sync()  # an earlier cut may not be durable yet
 
-        return cut
+        return undo
 
     def _stuck(self, target: Target, place: Place, text: str) -> NeedsRecovery:
         text = text.format(f"an unfinished sweep of {show(self._home.path)}")
         return NeedsRecovery(f"{target.role} {show(place.path)} {text}")
+
+    def _remove_held(self, place: Place) -> None:
+        """Remove a file while its lock is held, where open files can be removed."""
+        if not self._system.renames_open_files:
+            self._engine.data.release(place)
+        self._system.remove(place.path)
+        self._system.sync_directory(place.directory)
 
     def _remove(self, place: Place) -> None:
         self._engine.data.release(place)
         self._system.remove(place.path)
         self._system.sync_directory(place.directory)
 
-    def _check_cut(self, target: Target, place: Place, file: File, size: int) -> None:
-        """Make sure that all bytes past the target's earlier length are ours."""
-        if size < target.size:
-            raise self._stuck(target, place, f"is shorter ({size} bytes) than before {{}} ({target.size} bytes)")
-        if size == target.size:
-            return
-        if size > target.size + target.added or not self._is_ours(target, file, size):
-            raise self._stuck(target, place, f"has bytes after offset {target.size} that {{}} did not write")
-
-    def _is_ours(self, target: Target, file: File, size: int) -> bool:
-        """Compare what follows the earlier content with what was staged."""
-        at = target.size
-        if target.joint:
-            if _ranges.read_full(file, at, 1) not in (b"\n", b"\0"):
-                return False
-            at += 1
-        try:
-            staged = self._system.open(self._home.side(staged_name(target.role)), READ)
-        except FileNotFoundError:
-            return False
-        try:
-            return equal_or_zero(file, at, size, staged)
-        finally:
-            staged.close()
-
     def _plan_restore(self, target: Target, place: Place, file: File, info: Info) -> Callable[[], None]:
-        """Undo the replacement of a target."""
+        """Undo the replacement of a target, where the run cannot be finished.
+
+        Whoever opens the new file in the instant in which it is taken from under its name writes
+        to a file that nobody will see.
+        """
         system = self._system
         if info.inode != target.next_ino:
             if not target.existed or info.inode != target.ino:
@@ -97,8 +105,10 @@ class Undo:
             if waiting is not None and waiting.inode == target.next_ino and waiting.size > target.bytes:
                 raise NeedsRecovery(f"{show(place.side(NEXT))} holds more than an unfinished sweep wrote to it")
             return lambda: system.sync_directory(place.directory)
+        if not self._even_in_use:
+            raise StaysError(f"{target.role} {show(place.path)} is replaced already", in_use=True)
         if info.size != target.bytes or not added_intact(file, target):
-            raise NeedsRecovery(f"{target.role} {show(place.path)} holds more than an unfinished sweep wrote to it")
+            raise StaysError(f"{target.role} {show(place.path)} holds more than an unfinished sweep wrote to it")
         if not target.existed:
             return lambda: self._remove(place)
         prior_path = place.side(PRIOR)
@@ -129,17 +139,31 @@ class Undo:
             raise Refused(f"{show(place.path)} cannot be put back: another process has it open for writing")
 
 
-def equal_or_zero(file: File, start: int, end: int, want: File) -> bool:
-    """Compare the bytes [start, end) with the beginning of another file; zeros count as equal."""
-    at = 0
-    for have in _ranges.chunks(file, start, end):
-        try:
-            if not _ranges.equal_or_zero(have, _ranges.read_full(want, at, len(have))):
-                return False
-        except _ranges.CutError:
-            return False
-        at += len(have)
-    return True
+def cut_back(file: File, place: Place, size: int, to: int, *, even_in_use: bool) -> None:
+    """Cut a target whose bytes past `to` are known to be ours."""
+    if size > to:
+        take_back(file, place, size, lambda: file.truncate(to), even_in_use=even_in_use)
+
+
+def take_back(
+    file: File, place: Place, size: Optional[int], take: Callable[[], None], *, even_in_use: bool = False
+) -> None:
+    """Do what takes bytes away from a file, if it is `size` bytes long and nobody else has it open.
+
+    Everybody is shut out meanwhile. With `even_in_use`, and where the system cannot tell, a last
+    look at the length must do.
+    """
+    alone = file.try_exclusive()
+    try:
+        if alone is False and not even_in_use:
+            raise StaysError(f"{show(place.path)} is open in another process", in_use=True)
+        if size is not None and file.info().size != size:
+            text = "was appended to while an unfinished sweep was to be cut from it"
+            raise StaysError(f"{show(place.path)} {text}")
+        take()
+    finally:
+        if alone and file.fd >= 0:
+            file.end_exclusive()
 
 
 def added_intact(file: File, target: Target) -> bool:

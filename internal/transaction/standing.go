@@ -1,0 +1,232 @@
+package transaction
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"os"
+
+	"github.com/iamfaham/recolva/internal/storefs"
+)
+
+// standing says where in a target stands what a run appended to it.
+type standing uint8
+
+const (
+	atEnd   standing = iota // at its end, with nothing behind it: all, a part, zeros, or nothing
+	amid                    // whole lines of it are there, and bytes of others
+	nowhere                 // there are only bytes of others
+)
+
+// standing looks for what was staged behind the target's earlier length.
+func (e *engine) standing(home, p place, tg *target, f storefs.File, size int64) (standing, error) {
+	switch {
+	case size < tg.Size:
+		return atEnd, needsPersonf("%s %s is shorter (%d bytes) than before an unfinished sweep of %s (%d bytes)", tg.Role, show(p.path), size, show(home.path), tg.Size)
+	case size == tg.Size || e.skips(checkForeign):
+		return atEnd, nil
+	}
+	staged, err := e.fs.OpenFile(home.side(appendSuffix(tg.Role)), os.O_RDONLY, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return atEnd, needsPersonf("%s", foreignText(home, p, tg))
+	}
+	if err != nil {
+		return atEnd, err
+	}
+	defer staged.Close()
+	ours, err := e.oursOrZero(f, tg, staged, size)
+	if err != nil || ours {
+		return atEnd, err
+	}
+	held, _, err := e.compareLines(f, tg, staged, size)
+	if len(held) > 0 {
+		return amid, err
+	}
+	return nowhere, err
+}
+
+// oursOrZero tells whether all bytes past the target's earlier length equal
+// what was staged, or are zero where a power cut lost the data.
+func (e *engine) oursOrZero(f storefs.File, tg *target, staged storefs.File, size int64) (bool, error) {
+	if size > tg.Size+tg.added() {
+		return false, nil
+	}
+	at := tg.Size
+	if tg.Joint {
+		var b [1]byte
+		if _, err := readFull(f, b[:], at); err != nil {
+			return false, err
+		}
+		if b[0] != '\n' && b[0] != 0 {
+			return false, nil
+		}
+		at++
+	}
+	return e.equalOrZero(f, at, size-at, staged, 0)
+}
+
+// span is a range of bytes of a file.
+type span struct{ from, to int64 }
+
+func extend(spans []span, from, to int64) []span {
+	if n := len(spans); n > 0 && spans[n-1].to == from {
+		spans[n-1].to = to
+		return spans
+	}
+	return append(spans, span{from, to})
+}
+
+// compareLines finds which lines of what was staged the target holds past its
+// earlier length, among lines of others: held are their ranges in the target,
+// missing the ranges of the staged file that are not there. They are expected
+// in their order; but zeros in the place of a part of a line are a hole that a
+// power cut left, and an earlier recovery may have added such a line further on.
+func (e *engine) compareLines(f storefs.File, tg *target, staged storefs.File, size int64) (held, missing []span, err error) {
+	at, starts := tg.Size, true // whether a line starts at at
+	if tg.Joint && at < size {
+		at, starts, err = e.afterJoint(f, at, size)
+	}
+	next, hole := lineOf{to: tg.Bytes}, lineOf{} // the lines that may come now
+	for err == nil && at < size && (next.from < tg.Bytes || len(missing) > 0) {
+		if err = e.load(staged, &next); err != nil {
+			break
+		}
+		if len(missing) > 0 {
+			hole.seek(missing[0])
+			if err = e.load(staged, &hole); err != nil {
+				break
+			}
+		}
+		have := make([]byte, min(int64(max(len(next.line), len(hole.line))), size-at))
+		if _, err = readFull(f, have, at); err != nil {
+			break
+		}
+		switch n := int64(len(next.line)); {
+		case starts && n > 0 && bytes.HasPrefix(have, next.line):
+			held = extend(held, at, at+n)
+			at, next = at+n, lineOf{from: next.from + n, to: next.to}
+		case starts && len(missing) > 0 && bytes.HasPrefix(have, hole.line):
+			n = int64(len(hole.line))
+			held = extend(held, at, at+n)
+			at += n
+			if missing[0].from += n; missing[0].from == missing[0].to {
+				missing = missing[1:]
+			}
+		case n > 0 && prefixOrZero(have[:min(n, int64(len(have)))], next.line): // or torn at the very end
+			missing = extend(missing, next.from, next.from+n)
+			starts = have[min(n, int64(len(have)))-1] == '\n'
+			at, next = min(at+n, size), lineOf{from: next.from + n, to: next.to}
+		default:
+			at, err = e.afterLine(f, at, size)
+			starts = true
+		}
+	}
+	if next.from < tg.Bytes {
+		missing = extend(missing, next.from, tg.Bytes)
+	}
+	return held, missing, err
+}
+
+// lineOf is the line of a file that begins at from.
+type lineOf struct {
+	from, to int64 // of what is left
+	line     []byte
+}
+
+func (l *lineOf) seek(s span) {
+	if l.from != s.from || l.to != s.to {
+		*l = lineOf{from: s.from, to: s.to}
+	}
+}
+
+func (e *engine) load(f storefs.File, l *lineOf) (err error) {
+	if l.line == nil && l.from < l.to {
+		l.line, err = e.lineAt(f, l.from, l.to)
+	}
+	return err
+}
+
+// afterJoint skips the newline that was put before what was added, or what
+// somebody else wrote in its place.
+func (e *engine) afterJoint(f storefs.File, at, size int64) (after int64, starts bool, err error) {
+	var b [1]byte
+	if _, err := readFull(f, b[:], at); err != nil || b[0] == 0 {
+		return at + 1, false, err
+	}
+	after, err = e.afterLine(f, at, size)
+	return after, true, err
+}
+
+// afterLine returns the offset behind the next newline of f[at:size).
+func (e *engine) afterLine(f storefs.File, at, size int64) (int64, error) {
+	for n := int64(min(4<<10, e.chunk())); at < size; n = min(2*n, int64(e.chunk())) {
+		buf := make([]byte, min(n, size-at))
+		if _, err := readFull(f, buf, at); err != nil {
+			return at, err
+		}
+		if i := bytes.IndexByte(buf, '\n'); i >= 0 {
+			return at + int64(i) + 1, nil
+		}
+		at += int64(len(buf))
+	}
+	return size, nil
+}
+
+// lineAt reads the line that begins at from, at most up to end.
+func (e *engine) lineAt(f storefs.File, from, end int64) ([]byte, error) {
+	to, err := e.afterLine(f, from, min(end, from+lineBytes))
+	if err != nil {
+		return nil, err
+	}
+	line := make([]byte, to-from)
+	_, err = readFull(f, line, from)
+	return line, err
+}
+
+// appendLines appends a range of lines to dst, each piece with one write, so
+// that no other writer can come between the parts of a line. A newline goes
+// before them where the last one is missing.
+func (e *engine) appendLines(dst, src storefs.File, s span) error {
+	info, err := dst.Stat()
+	if err != nil {
+		return err
+	}
+	joint, err := endsOpen(dst, info.Size)
+	if err == nil { // a full disk must not tear a line
+		err = dst.Reserve(info.Size, s.to-s.from+1)
+	}
+	for err == nil && s.from < s.to {
+		var data []byte
+		if data, err = e.nextLines(src, s.from, s.to); err != nil {
+			break
+		}
+		s.from += int64(len(data))
+		if joint {
+			data = append([]byte{'\n'}, data...)
+			joint = false
+		}
+		_, err = dst.Write(data)
+	}
+	return err
+}
+
+// nextLines reads whole lines of about pieceBytes from f[from:end), or one line
+// that is longer, up to lineBytes; what ends without a newline may be the rest.
+func (e *engine) nextLines(f storefs.File, from, end int64) ([]byte, error) {
+	for size := int64(min(pieceBytes, 4*e.chunk())); ; size *= 2 {
+		n := min(size, end-from)
+		if n <= 0 {
+			return nil, nil
+		}
+		data := make([]byte, n)
+		if _, err := readFull(f, data, from); err != nil {
+			return nil, err
+		}
+		if i := bytes.LastIndexByte(data, '\n'); i >= 0 {
+			return data[:i+1], nil
+		}
+		if from+n == end || size >= lineBytes {
+			return data, nil
+		}
+	}
+}

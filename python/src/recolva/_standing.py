@@ -1,0 +1,207 @@
+"""Finding in a file, among lines of others, what a run appended to it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from recolva import _ranges
+from recolva._places import Place, show
+from recolva._stage import staged_name
+from recolva._system import READ, UPDATE
+from recolva.errors import NeedsRecovery, Refused
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from recolva._engine import Engine
+    from recolva._journal import Target
+    from recolva._system import File
+
+PIECE_BYTES = 1 << 20
+"""Aimed length of a piece of whole lines."""
+
+LINE_BYTES = 96 << 20
+"""A longer line is moved in parts."""
+
+AT_END, AMID, NOWHERE = "at end", "amid", "nowhere"
+"""Where it stands: with nothing of others behind it; whole lines of it among bytes of others; not there."""
+
+
+class Span(NamedTuple):
+    """A range of bytes of a file."""
+
+    start: int
+    end: int
+
+
+def foreign_text(home: Place, place: Place, target: Target) -> str:
+    """Say that a target holds bytes of others."""
+    text = f"has bytes after offset {target.size} that an unfinished sweep of {show(home.path)} did not write"
+    return f"{target.role} {show(place.path)} {text}"
+
+
+def standing(engine: Engine, home: Place, place: Place, target: Target, file: File) -> str:
+    """Look for what was staged behind the earlier length of a target."""
+    size = file.info().size
+    if size < target.size:
+        text = f"is shorter ({size} bytes) than before an unfinished sweep of {show(home.path)} ({target.size} bytes)"
+        raise NeedsRecovery(f"{target.role} {show(place.path)} {text}")
+    if size == target.size:
+        return AT_END
+    try:
+        staged = engine.system.open(home.side(staged_name(target.role)), READ)
+    except FileNotFoundError:
+        raise NeedsRecovery(foreign_text(home, place, target)) from None
+    try:
+        if _is_ours(target, file, size, staged):
+            return AT_END
+        held, _ = compare_lines(file, target, staged, size)
+        return AMID if held else NOWHERE
+    finally:
+        staged.close()
+
+
+def _is_ours(target: Target, file: File, size: int, staged: File) -> bool:
+    """Tell whether all that follows the earlier content was staged, or is zero where power failed."""
+    if size > target.size + target.added:
+        return False
+    at = target.size
+    if target.joint:
+        if _ranges.read_full(file, at, 1) not in (b"\n", b"\0"):
+            return False
+        at += 1
+    return equal_or_zero(file, at, size, staged)
+
+
+def equal_or_zero(file: File, start: int, end: int, want: File) -> bool:
+    """Compare the bytes [start, end) with the beginning of another file; zeros count as equal."""
+    at = 0
+    for have in _ranges.chunks(file, start, end):
+        try:
+            if not _ranges.equal_or_zero(have, _ranges.read_full(want, at, len(have))):
+                return False
+        except _ranges.CutError:
+            return False
+        at += len(have)
+    return True
+
+
+def compare_lines(file: File, target: Target, staged: File, size: int) -> tuple[list[Span], list[Span]]:
+    """Find which of the staged lines a target holds past its earlier length, among lines of others.
+
+    Return their ranges in the target, and the ranges of the staged file that are not there. They
+    are expected in their order; but zeros in the place of a part of a line are a hole that a power
+    cut left, and an earlier recovery may have added such a line further on.
+    """
+    held: list[Span] = []
+    missing: list[Span] = []
+    at, starts = target.size, True  # whether a line starts at `at`
+    if target.joint and at < size:
+        starts = _ranges.read_full(file, at, 1) != b"\0"
+        at = after_line(file, at, size) if starts else at + 1
+    done, line, hole = 0, b"", b""
+    while at < size and (done < target.bytes or missing):
+        if not line and done < target.bytes:
+            line = _line_at(staged, done, target.bytes)
+        if missing:
+            hole = _line_at(staged, *missing[0])
+        have = _ranges.read_full(file, at, min(max(len(line), len(hole)), size - at))
+        if starts and line and have.startswith(line):
+            _extend(held, at, at + len(line))
+            at, done, line = at + len(line), done + len(line), b""
+        elif starts and missing and have.startswith(hole):
+            _extend(held, at, at + len(hole))
+            at += len(hole)
+            first = missing[0]._replace(start=missing[0].start + len(hole))
+            missing[:1] = [first] if first.start < first.end else []
+        elif line and _ranges.equal_or_zero(have[: len(line)], line):  # or torn at the very end
+            _extend(missing, done, done + len(line))
+            starts = have[: len(line)].endswith(b"\n")
+            at, done, line = min(at + len(line), size), done + len(line), b""
+        else:
+            at, starts = after_line(file, at, size), True
+    if done < target.bytes:
+        _extend(missing, done, target.bytes)
+    return held, missing
+
+
+def _extend(spans: list[Span], start: int, end: int) -> None:
+    if spans and spans[-1].end == start:
+        spans[-1] = spans[-1]._replace(end=end)
+    else:
+        spans.append(Span(start, end))
+
+
+def after_line(file: File, start: int, end: int) -> int:
+    """Return the offset behind the next newline of [start, end)."""
+    size = 4096
+    while start < end:
+        data = _ranges.read_full(file, start, min(size, end - start))
+        cut = data.find(b"\n") + 1
+        if cut:
+            return start + cut
+        start += len(data)
+        size = min(2 * size, _ranges.CHUNK_BYTES)
+    return end
+
+
+def _line_at(file: File, start: int, end: int) -> bytes:
+    return _ranges.read_full(file, start, after_line(file, start, min(end, start + LINE_BYTES)) - start)
+
+
+def append_lines(file: File, source: File, span: Span) -> None:
+    """Append a range of lines, each piece with one write, so that no other writer can cut a line.
+
+    A newline goes before them where the last one is missing.
+    """
+    size = file.info().size
+    joint = b"\n" if _ranges.ends_open(file, size) else b""
+    file.reserve(size, span.end - span.start + 1)  # a full disk must not tear a line
+    for data in _pieces(source, span):
+        file.write(joint + data)
+        joint = b""
+
+
+def _pieces(source: File, span: Span) -> Iterator[bytes]:
+    at = span.start
+    while at < span.end:
+        data = next_lines(source, at, span.end)
+        yield data
+        at += len(data)
+
+
+def next_lines(source: File, start: int, end: int) -> bytes:
+    """Read whole lines of about the aimed length from [start, end), or one line that is longer.
+
+    What ends without a newline may be all that is left.
+    """
+    size = PIECE_BYTES
+    while start < end:
+        data = _ranges.read_full(source, start, min(size, end - start))
+        cut = data.rfind(b"\n") + 1
+        if cut:
+            return data[:cut]
+        if start + len(data) == end or size >= LINE_BYTES:
+            return data
+        size *= 2
+    return b""
+
+
+def write_again(engine: Engine, place: Place, file: File, held: list[Span]) -> None:
+    """Write ranges of lines over themselves, each with the newline before it.
+
+    That an earlier fsync of them succeeded is not known, and calling fsync again proves nothing.
+    """
+    if not held:
+        return
+    writer = engine.system.open(place.path, UPDATE)  # `file` only appends
+    try:
+        if not writer.info().same_file(file.info()):
+            raise Refused(f"{show(place.path)} was replaced meanwhile")
+        for span in held:
+            at = max(0, span.start - 1)
+            for data in _ranges.chunks(file, at, span.end):
+                writer.write_at(at, data)
+                at += len(data)
+    finally:
+        writer.close()
