@@ -114,7 +114,10 @@ def test_a_truncated_library(elsewhere, part):
     scores_anyway()
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="takes an extension module for the foreign library")
+@pytest.mark.skipif(
+    sys.platform != "linux" or sys.implementation.name != "cpython",
+    reason="takes an extension module for the foreign library",
+)
 def test_a_foreign_library(elsewhere):
     """A library that is not ours is not used."""
     import _ctypes

@@ -20,7 +20,7 @@ import targets
 import wheel_contents
 from check_package import try_wheel
 from check_python import run_uv
-from checkout import PYTHON_ROOT, ROOT, CommandError
+from checkout import PYTHON_ROOT, ROOT, CommandError, run
 from toolbox import open_toolbox
 
 from native_build import layout, licences, sbom
@@ -55,6 +55,9 @@ def main() -> int:
             wheel = build(box, target, folder, Path(scratch) / target.name)
             if target == targets.own(box):
                 print(f"  installed and used: {try_wheel(wheel, Path(scratch) / 'try')}")
+            elif targets.runs_here(box, target):
+                program = Path(scratch) / target.name / "parts" / layout.program_name(target.system)
+                print(f"  digest of its program: {run([program, 'selftest']).strip()}")
         if arguments.sdist or arguments.all:
             run_uv(box, "build", "--quiet", "--sdist", "--out-dir", Path(scratch) / "sdist")
             (sdist,) = (Path(scratch) / "sdist").glob("*.tar.gz")

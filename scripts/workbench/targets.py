@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING, NamedTuple
 
 from checkout import PYTHON_ROOT, ROOT, CommandError
@@ -58,6 +59,12 @@ def own(box: Toolbox) -> Target:
     return Target("-".join(here), *here, tag=".*")
 
 
+def runs_here(box: Toolbox, target: Target) -> bool:
+    """Tell whether this machine runs the target's program."""
+    assert box.go is not None
+    return (target.system, target.architecture) == (box.go.system, box.go.architecture)
+
+
 def choose(box: Toolbox, names: list[str]) -> list[Target]:
     """Return the targets of these names; raise CommandError where one is unknown or can't be built here."""
     assert box.go is not None
@@ -110,8 +117,10 @@ def python_files() -> Iterator[str]:
 
 def _compiler(box: Toolbox, target: Target) -> str:
     """Return the C compiler command: the toolbox's own, aimed at the target where it is zig."""
-    python, zig, _ = box.compiler.partition(" -m ziglang cc ")
-    if not zig:
+    words = shlex.split(box.compiler)
+    if "ziglang" not in words:
         return box.compiler
-    command = toolchain.zig_compiler(python, target.system, target.architecture)
-    return f"{command} -L{STUBS} -F{STUBS}" if target.system == "darwin" else command
+    command = toolchain.zig_compiler(words[0], target.system, target.architecture)
+    return (
+        f"{command} {shlex.quote(f'-L{STUBS}')} {shlex.quote(f'-F{STUBS}')}" if target.system == "darwin" else command
+    )
