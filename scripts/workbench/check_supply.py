@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import tempfile
+import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -97,6 +98,10 @@ def bills(box: Toolbox) -> str:
             ("program", sbom.program_document(version, program)),
         ):
             (Path(scratch) / f"{name}{sbom.SUFFIX}").write_text(text, encoding="utf-8")
+        for wheel in DIST.glob("every-system/**/*.whl"):
+            with zipfile.ZipFile(wheel) as archive:
+                place = f"recolva-{version}.dist-info/sboms/recolva{sbom.SUFFIX}"
+                (Path(scratch) / f"{wheel.stem}{sbom.SUFFIX}").write_bytes(archive.read(place))
         files = sorted(Path(scratch).iterdir())
         files += sorted(DIST.glob(f"every-system/**/*{sbom.SUFFIX}"))
         run_uv(box, "sync", "--quiet", "--group", "lint", "--group", "release")
