@@ -1,10 +1,12 @@
 """Hatchling hooks: metadata from the repository's root, and a wheel that is native where it can be.
 
 A wheel holds, in this order of preference,
+0. what stands in the folder that RECOLVA_BUILD_PARTS names: a library and decay-sweep, or decay-sweep alone;
 1. the staged library (src/recolva/_native/), never rebuilt, with the staged decay-sweep or one built beside it;
 2. the library and decay-sweep, built here when Go and a C compiler are to be had;
 3. Python alone, tagged py3-none-any, with a decay-sweep that says how to get the real one.
 RECOLVA_BUILD_NATIVE=0 asks for 3, RECOLVA_BUILD_NATIVE=1 refuses 3. An editable install compiles nothing.
+Each wheel says what is in it: the licences of that, with their texts, and the bill of materials.
 """
 
 from __future__ import annotations
@@ -22,10 +24,11 @@ from hatchling.metadata.plugin.interface import MetadataHookInterface
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from native_build import binaries, layout, toolchain
+from native_build import binaries, layout, licences, sbom, toolchain
 
 REPOSITORY = "https://github.com/iamfaham/recolva"
 SWITCH = "RECOLVA_BUILD_NATIVE"
+PARTS = "RECOLVA_BUILD_PARTS"
 MISSING_PROGRAM = "native_build/decay_sweep_missing.py"
 
 
@@ -41,6 +44,9 @@ class RootMetadata(MetadataHookInterface):
         # A link within the repository leads nowhere on a package page.
         text = re.sub(r"\]\((?![a-z]+:|#)", f"]({REPOSITORY}/blob/v{version}/", readme)
         metadata["readme"] = {"content-type": "text/markdown", "text": text}
+        # Of the sources and of a pure wheel; what is compiled in adds its own.
+        metadata["license"] = licences.OWN_LICENCE
+        metadata["license-files"] = [licences.OWN_TEXT]
 
 
 class NativeBuild(BuildHookInterface[Any]):
@@ -69,17 +75,33 @@ class NativeBuild(BuildHookInterface[Any]):
             raise ValueError(msg)
         library, program = (None, None) if wanted == "0" else self._native_files(root, insist=wanted == "1")
         files = [file for file in (library, program) if file]
-        build_data["shared_scripts"][str(program or Path(self.root) / MISSING_PROGRAM)] = (
-            program.name if program else "decay-sweep"
-        )
+        script = program.name if program else "decay-sweep"
+        build_data["shared_scripts"][str(program or Path(self.root) / MISSING_PROGRAM)] = script
         build_data["tag"] = "py3-none-any"
         if files:
             build_data["pure_python"] = False
             build_data["tag"] = f"py3-none-{binaries.wheel_platform([binaries.read_binary(f) for f in files])}"
         if library:
             build_data["force_include"][str(library)] = f"recolva/_native/{library.name}"
+        version = layout.version(root)
+        places = {f"recolva/_native/{file.name}": file for file in (library,) if file}
+        places.update({f"recolva-{version}.data/scripts/{file.name}": file for file in (program,) if file})
+        self._declare(build_data, version, places)
+
+    def _declare(self, build_data: dict[str, Any], version: str, places: dict[str, Path]) -> None:
+        """Say in the metadata whose code the wheel holds, and add the bill of materials."""
+        parts = licences.parts_of(places.values())
+        # The one way to say it of this wheel: hatchling has no field for what a build finds out. scripts/check
+        # compares what came of it.
+        self.metadata.core._license_expression = licences.expression(parts)  # noqa: SLF001
+        self.metadata.core.license_files[:] = licences.texts(parts)
+        file = self._output(f"recolva{sbom.SUFFIX}")
+        file.write_text(sbom.document(version, places), encoding="utf-8", newline="\n")
+        build_data["sbom_files"] = [str(file)]  # hatchling 1.28 and newer, which needs Python 3.10
 
     def _native_files(self, root: Path, *, insist: bool) -> tuple[Path | None, Path | None]:
+        if os.environ.get(PARTS):
+            return self._given(Path(os.environ[PARTS]))
         staged = self._staged()
         try:
             if staged:
@@ -91,8 +113,18 @@ class NativeBuild(BuildHookInterface[Any]):
             self.app.display_warning(f"building without native parts: {error}")
             return staged, None
 
+    def _given(self, folder: Path) -> tuple[Path | None, Path]:
+        """Return the library, where there is one, and the program that somebody built for this wheel."""
+        programs = [folder / name for name in ("decay-sweep", "decay-sweep.exe") if (folder / name).is_file()]
+        if len(programs) != 1:
+            msg = f"{PARTS} must name a folder with one decay-sweep, got {folder} with {len(programs)}"
+            raise ValueError(msg)
+        return self._library_in(folder), programs[0]
+
     def _staged(self) -> Path | None:
-        folder = Path(self.root) / "src" / "recolva" / "_native"
+        return self._library_in(Path(self.root) / "src" / "recolva" / "_native")
+
+    def _library_in(self, folder: Path) -> Path | None:
         found = [folder / name for name in layout.LIBRARY_NAMES.values() if (folder / name).is_file()]
         if len(found) > 1:
             msg = f"{folder} holds libraries of several systems: {', '.join(file.name for file in found)}"

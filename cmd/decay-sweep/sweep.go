@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"time"
 
+	"github.com/iamfaham/recolva/internal/record"
 	"github.com/iamfaham/recolva/internal/sweep"
 )
 
@@ -20,7 +22,7 @@ func sweepVerb() verb {
 }
 
 func runSweep(ctx context.Context, p *program, o *options) error {
-	if o.given["now-ms"] && looksLikeSeconds(o.now) {
+	if o.given["now-ms"] && record.LooksLikeSeconds(o.now, math.MaxInt64) {
 		p.warn(fmt.Sprintf("--now-ms %d is in %s; a time in milliseconds has 13 digits today", o.now, time.UnixMilli(o.now).UTC().Format("January 2006")))
 	}
 	job := o.job()
@@ -56,10 +58,6 @@ func runSweep(ctx context.Context, p *program, o *options) error {
 	}
 	return err
 }
-
-// looksLikeSeconds reports whether a time in milliseconds would be one between
-// 2001 and 2286 if it were in seconds.
-func looksLikeSeconds(now int64) bool { return now >= 1e9 && now < 1e10 }
 
 // job is the sweep that the options ask for.
 func (o *options) job() sweep.Job {

@@ -58,7 +58,7 @@ func childMain(args []string) error {
 		_, err := Recover(context.Background(), storefs.OS(), files.Input, opts)
 		return err
 	}
-	return (&shop{files: files, opts: opts}).sweep(nil)
+	return (&shop{fs: storefs.OS(), files: files, opts: opts}).sweep(nil)
 }
 
 type killer struct {

@@ -24,6 +24,10 @@ if TYPE_CHECKING:
 
 REPRODUCIBLE = ("-trimpath", "-buildvcs=false", "-ldflags=-s -w -buildid=")
 
+# Go's own choice is -O2 -g: the debugging data of C code has the paths of the compiler's headers in it, and a linker
+# that is told -g last keeps what -s would strip.
+C_FLAGS = {"CGO_CFLAGS": "-O2 -g0", "CGO_LDFLAGS": "-O2"}
+
 # zig's own C library headers reach back to this glibc, so that its libraries load on older systems.
 ZIG_GLIBC = "2.17"
 
@@ -47,10 +51,13 @@ class Toolchain:
         target = {"GOOS": system or self.system, "GOARCH": architecture or self.architecture}
         self._build(root, ["-o", str(output), "./cmd/decay-sweep"], {"CGO_ENABLED": "0", **target})
 
-    def build_library(self, root: Path, output: Path, compiler: str) -> None:
+    def build_library(
+        self, root: Path, output: Path, compiler: str, *, system: str = "", architecture: str = ""
+    ) -> None:
         """Build the C library with the given C compiler command."""
         arguments = ["-buildmode=c-shared", "-o", str(output), "./native"]
-        self._build(root, arguments, {"CGO_ENABLED": "1", "CC": compiler})
+        target = {"GOOS": system or self.system, "GOARCH": architecture or self.architecture}
+        self._build(root, arguments, {"CGO_ENABLED": "1", "CC": compiler, **target})
         output.with_suffix(".h").unlink(missing_ok=True)  # cgo's; native/recolva.h is the one to read
 
     def _build(self, root: Path, arguments: list[str], settings: dict[str, str]) -> None:
@@ -58,7 +65,7 @@ class Toolchain:
         result = subprocess.run(
             command,
             cwd=root,
-            env={**self.environment, **settings},
+            env={**C_FLAGS, **self.environment, **settings},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             check=False,

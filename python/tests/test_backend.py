@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import sys
 import threading
@@ -113,7 +114,10 @@ def test_a_truncated_library(elsewhere, part):
     scores_anyway()
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="takes an extension module for the foreign library")
+@pytest.mark.skipif(
+    sys.platform != "linux" or sys.implementation.name != "cpython",
+    reason="takes an extension module for the foreign library",
+)
 def test_a_foreign_library(elsewhere):
     """A library that is not ours is not used."""
     import _ctypes
@@ -121,6 +125,53 @@ def test_a_foreign_library(elsewhere):
     shutil.copy(_ctypes.__file__, elsewhere)
     assert recolva.backend().name == "pure"
     assert "RecolvaAbiVersion" in recolva.backend().reason
+    scores_anyway()
+
+
+@needs_library
+@pytest.mark.skipif(sys.platform != "linux", reason="patches an ELF file")
+@pytest.mark.parametrize(("at", "value"), [(18, 243), (18, 22), (4, 1)], ids=["riscv64", "s390x", "32 bits"])
+def test_a_library_of_a_foreign_processor(elsewhere, at, value):
+    """The library of another processor, or of the other word size, is not used."""
+    content = bytearray(STAGED.read_bytes())
+    if content[at] == value:
+        pytest.skip("this machine is one of those")
+    content[at] = value
+    elsewhere.write_bytes(content)
+    assert recolva.backend().name == "pure"
+    assert str(elsewhere) in recolva.backend().reason
+    scores_anyway()
+
+
+@pytest.mark.parametrize("magic", [b"\xcf\xfa\xed\xfe", b"MZ", b"\x7fELF"], ids=["macOS", "Windows", "ELF"])
+def test_a_library_of_a_foreign_system(elsewhere, magic):
+    """A file in the format of another system, or the start of one in our own, is not used."""
+    elsewhere.write_bytes(magic + bytes(4096))
+    assert recolva.backend().name == "pure"
+    scores_anyway()
+
+
+@needs_library
+@pytest.mark.skipif(sys.platform != "linux", reason="glibc names its versions")
+def test_a_library_for_a_newer_system(elsewhere):
+    """A library that asks for a newer C library than there is, is not used."""
+    content = STAGED.read_bytes()
+    found = re.search(rb"GLIBC_2\.[\d.]+\0", content)
+    assert found
+    newer = b"GLIBC_" + b"9" * (len(found[0]) - len(b"GLIBC_\0")) + b"\0"
+    elsewhere.write_bytes(content.replace(found[0], newer))
+    assert recolva.backend().name == "pure"
+    assert newer[:-1].decode() in recolva.backend().reason
+    scores_anyway()
+
+
+@needs_library
+def test_a_library_newer_than_the_package(elsewhere, monkeypatch):
+    """A library whose ABI version is above ours is not used, whatever else it offers."""
+    shutil.copy(STAGED, elsewhere)
+    monkeypatch.setattr(_ffi, "ABI_VERSION", _ffi.ABI_VERSION - 1)
+    assert recolva.backend().name == "pure"
+    assert recolva.backend().reason == f"{elsewhere}: ABI version must be 0, got 1"
     scores_anyway()
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import shutil
 import struct
@@ -103,6 +105,15 @@ def elf(*, machine: int = 62, needs: tuple[str, ...] = (), glibc: tuple[str, ...
     ):
         body[at : at + len(part)] = part
     return bytes(body)
+
+
+def built_by_go(binary: bytes, *modules: str, **settings: str) -> bytes:
+    """Return a compiled file with the build information that Go would have put into it."""
+    lines = ["path\texample.org/main", "mod\texample.org\t(devel)\t", *(f"dep\t{module}\th1:0" for module in modules)]
+    lines += [f"build\t{name}={value}" for name, value in settings.items()]
+    told = b"0" * 16 + ("\n".join(lines) + "\n").encode() + b"1" * 16
+    counts = [bytes([length & 0x7F | 0x80, length >> 7]) for length in (len(b"go1.99.1"), len(told))]
+    return binary + b"\xff Go buildinf:\x08\x02" + bytes(16) + counts[0] + b"go1.99.1" + counts[1] + told
 
 
 def macho(*, machine: int, oldest: tuple[int, int], command: int = 0x32) -> bytes:
@@ -227,12 +238,71 @@ def test_a_mistyped_switch_is_refused(checkout: Path):
 def test_a_staged_library_is_taken_as_it_is(checkout: Path, tmp_path: Path):
     """What is staged goes into the wheel byte for byte, and decides its tag; nothing is compiled."""
     staged = checkout / "src" / "recolva" / "_native" / "librecolva.so"
-    data = elf(needs=LIBC, glibc=("GLIBC_2.31",), machine=183)
+    data = built_by_go(elf(needs=LIBC, glibc=("GLIBC_2.31",), machine=183))
     staged.write_bytes(data)
     wheel = build(checkout, "wheel", PATH=str(tmp_path))
     assert wheel.name == f"recolva-{VERSION}-py3-none-manylinux_2_31_aarch64.whl"
     with zipfile.ZipFile(wheel) as archive:
         assert archive.read("recolva/_native/librecolva.so") == data
+
+
+def test_a_folder_of_parts_is_taken_before_what_is_staged(checkout: Path, tmp_path: Path):
+    """RECOLVA_BUILD_PARTS names what goes in; decay-sweep alone makes the wheel for systems with musl."""
+    (checkout / "src" / "recolva" / "_native" / "librecolva.so").write_bytes(built_by_go(elf(needs=LIBC)))
+    parts = tmp_path / "parts"
+    parts.mkdir()
+    (parts / "decay-sweep").write_bytes(built_by_go(elf(machine=183)))
+    wheel = build(checkout, "wheel", RECOLVA_BUILD_PARTS=str(parts))
+    assert wheel.name == f"recolva-{VERSION}-py3-none-musllinux_1_1_aarch64.whl"
+    assert not {name for name in names_in(wheel) if name.endswith(".so")}
+    assert f"recolva-{VERSION}.data/scripts/decay-sweep" in names_in(wheel)
+
+
+def test_a_folder_without_a_program_is_refused(checkout: Path, tmp_path: Path):
+    """A wheel is never silently made of less than was asked for."""
+    with pytest.raises(AssertionError, match="must name a folder with one decay-sweep, got .* with 0"):
+        build(checkout, "wheel", RECOLVA_BUILD_PARTS=str(tmp_path))
+
+
+def licences_in(wheel: Path) -> set[str]:
+    folder = f"recolva-{VERSION}.dist-info/licenses/"
+    return {name[len(folder) :] for name in names_in(wheel) if name.startswith(folder)}
+
+
+def test_a_pure_wheel_is_under_our_licence_alone(checkout: Path):
+    """Where nothing of others is in it, nothing of others is named."""
+    wheel = build(checkout, "wheel", RECOLVA_BUILD_NATIVE="0")
+    assert metadata_of(wheel)["License-Expression"] == "MIT"
+    assert licences_in(wheel) == {"LICENSE"}
+
+
+def test_a_compiled_wheel_has_the_licences_of_all_that_is_in_it(checkout: Path, tmp_path: Path):
+    """The expression names each licence, and each text rides along."""
+    (tmp_path / "decay-sweep.exe").write_bytes(built_by_go(pe(0x8664), GOOS="windows", CGO_ENABLED="0"))
+    (tmp_path / "recolva.dll").write_bytes(built_by_go(pe(0x8664), GOOS="windows", CGO_ENABLED="1"))
+    wheel = build(checkout, "wheel", RECOLVA_BUILD_PARTS=str(tmp_path))
+    assert metadata_of(wheel)["License-Expression"] == "MIT AND BSD-3-Clause AND ZPL-2.1"
+    assert metadata_of(wheel).get_all("License-File") == ["LICENSE", "licenses/go.txt", "licenses/mingw-w64.txt"]
+    assert licences_in(wheel) == {"LICENSE", "licenses/go.txt", "licenses/mingw-w64.txt"}
+
+
+def test_a_module_whose_licence_nobody_recorded_fails_the_build(checkout: Path, tmp_path: Path):
+    """A new dependency can't be shipped without its licence."""
+    (tmp_path / "decay-sweep").write_bytes(built_by_go(elf(), "example.org/other\tv1.2.3"))
+    with pytest.raises(AssertionError, match="no licence is recorded for example.org/other"):
+        build(checkout, "wheel", RECOLVA_BUILD_PARTS=str(tmp_path))
+
+
+@pytest.mark.skipif(sys.version_info < (3, 10), reason="hatchling for Python 3.9 has no place for it")
+def test_the_bill_of_materials_is_in_the_wheel(checkout: Path, tmp_path: Path):
+    """It lies where PEP 770 says, and its digests are those of the files beside it."""
+    program = tmp_path / "decay-sweep"
+    program.write_bytes(built_by_go(elf()))
+    with zipfile.ZipFile(build(checkout, "wheel", RECOLVA_BUILD_PARTS=str(tmp_path))) as archive:
+        bill = json.loads(archive.read(f"recolva-{VERSION}.dist-info/sboms/recolva.cdx.json"))
+    digests = {part["name"]: part["hashes"][0]["content"] for part in bill["components"] if part["type"] == "file"}
+    place = f"recolva-{VERSION}.data/scripts/decay-sweep"
+    assert digests == {place: hashlib.sha256(program.read_bytes()).hexdigest()}
 
 
 def test_the_switch_keeps_a_staged_library_out(checkout: Path):

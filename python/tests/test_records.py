@@ -190,6 +190,7 @@ def mutants(seed: int, count: int) -> Iterator[bytes]:
         yield line
 
 
+@pytest.mark.skipif(not records._HAS_C_SCANNER, reason="the quick path is not taken without the scanner in C")
 @pytest.mark.parametrize("layout", LAYOUTS, ids=repr)
 def test_quick_path_agrees_on_mutated_lines(layout: Layout) -> None:
     """The quick path accepts no mutated line that the slow one rejects, nor reads it otherwise."""

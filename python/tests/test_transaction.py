@@ -8,7 +8,6 @@ import os
 import re
 import sys
 import threading
-import tracemalloc
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -569,6 +568,7 @@ def test_memory_is_bounded(home: Path) -> None:
     with (home / "store.jsonl").open("wb") as out:
         for number in range(800):
             out.write(line.replace(b"xxxxx", b"%05d" % number, 1) if number % 2 else NEW)
+    tracemalloc = pytest.importorskip("tracemalloc", reason="this Python counts no memory")
     tracemalloc.start()
     writer = (home / "store.jsonl").open("ab")
     with pytest.raises(CommittedUncertain):

@@ -10,6 +10,8 @@ import check_go
 import check_long
 import check_package
 import check_python
+import check_supply
+import check_wheels
 from checkout import CommandError
 from step import Skipped, Step
 from toolbox import Toolbox, open_toolbox
@@ -17,7 +19,14 @@ from toolbox import Toolbox, open_toolbox
 from native_build.toolchain import ToolchainError
 
 # In this order; the steps before the Python tests make what those use.
-STEPS = (*check_go.STEPS, *check_python.STEPS, *check_package.STEPS, *check_long.STEPS)
+STEPS = (
+    *check_go.STEPS,
+    *check_python.STEPS,
+    *check_package.STEPS,
+    *check_wheels.STEPS,
+    *check_supply.STEPS,
+    *check_long.STEPS,
+)
 
 
 class Outcome(NamedTuple):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import subprocess
 from pathlib import Path
@@ -112,7 +113,7 @@ def check_library(box: Toolbox, cpu: Cpu, folder: Path) -> Row:
         ]
         if cpu.go == "386":  # else the caller's own constants have more than 53 bits
             options += ["-msse2", "-mfpmath=sse"]
-        run([*compiler.split(), SMOKE, *options, "-lrecolva"])
+        run([*shlex.split(compiler), SMOKE, *options, "-lrecolva"])
         run([*words, program])
         count = golden_by_c([*words, str(program)])
     except (CommandError, OSError) as error:

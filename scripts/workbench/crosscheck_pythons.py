@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 MINORS = range(9, 16)
 # Those that the package is for; who lacks one is told so.
-WANTED = (*(f"CPython 3.{minor}" for minor in range(9, 15)), "CPython 3.14t", "PyPy 3.11")
+WANTED = (*(f"CPython 3.{minor}" for minor in MINORS), "CPython 3.14t", "PyPy 3.11")
 
 ASK = """
 import platform, sys

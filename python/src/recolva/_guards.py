@@ -10,6 +10,14 @@ from typing import Any, NamedTuple, Optional
 from recolva._arguments import INT64_MAX, integer, quoted
 from recolva.errors import InvalidArgument, InvalidArgumentType
 
+SECONDS_FROM, SECONDS_TO = 978_307_200, 4_102_444_800
+"""The years 2001 to 2100 in seconds. Read as milliseconds, such a time lies in early 1970."""
+
+
+def looks_like_seconds(last_accessed: int, now: int) -> bool:
+    """Say whether a time in milliseconds was probably meant in seconds: a date of 2001 to 2100."""
+    return now >= SECONDS_FROM * 1000 and SECONDS_FROM <= last_accessed < SECONDS_TO
+
 
 class Guard(NamedTuple):
     """One reason to refuse, and what to do about it."""
@@ -55,8 +63,8 @@ def prune_limit(name: str, value: Any) -> PruneLimit:
 def sweep_time(name: str, value: Any, stacklevel: int) -> int:
     """Return the time of a sweep; warn the caller so many frames away where it would be today's in seconds."""
     now = integer(name, value)
-    if 10**9 <= now < 10**10:
-        month = ("January", "February", "March", "April")[time.gmtime(now // 1000).tm_mon - 1]
+    if SECONDS_FROM <= now < SECONDS_TO:
+        month = "January" if time.gmtime(now // 1000).tm_mon == 1 else "February"
         text = f"{name} {now} is in {month} 1970; a time in milliseconds has 13 digits today"
         warnings.warn(text, RuntimeWarning, stacklevel=stacklevel + 1)
     return now

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple, Optional, Protocol
 from recolva import _canon
 from recolva._backend import native_library
 from recolva._columns import Batch
+from recolva._guards import SECONDS_FROM, SECONDS_TO
 from recolva.decisions import decide
 from recolva.errors import InvalidRecord
 from recolva.records import Layout, Parser, RecordFault, is_blank
@@ -19,9 +20,6 @@ if TYPE_CHECKING:
 
     from recolva._audit import Policy
     from recolva._ffi import Block, NativeLibrary
-
-# A time between these, read as milliseconds, lies in early 1970; as seconds, between 2001 and 2100.
-SECONDS_FROM, SECONDS_TO = 978_307_200, 4_102_444_800
 
 _CAPACITY = 1 << 14  # records of one native call
 

@@ -12,7 +12,7 @@ from types import CoroutineType
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from recolva._arguments import choice, integer, number, quoted, record_id
-from recolva._guards import prune_limit, sweep_time
+from recolva._guards import looks_like_seconds, prune_limit, sweep_time
 from recolva.arrays import score_batch
 from recolva.decisions import Decision, decide
 from recolva.errors import InvalidArgumentType, PartialPruneError, Refused
@@ -34,11 +34,6 @@ __all__ = [
 ]
 
 _ACTIONS = ("archive", "delete")
-
-# A time in this range would be a date from 2001 to 2100 if it were in seconds; as milliseconds it
-# is in January or February 1970, and the memory would be pruned at once.
-_SECONDS_FROM, _SECONDS_TO = 978_307_200, 4_102_444_800
-_NOW_FROM = 978_307_200_000
 
 
 @dataclass(frozen=True)
@@ -175,11 +170,6 @@ def prune_memories(
     if ids:
         _call(store, effect, ids)
     return decisions
-
-
-def looks_like_seconds(last_accessed: int, now: int) -> bool:
-    """Say whether a time in milliseconds was probably meant in seconds: a date of 2001 to 2100."""
-    return now >= _NOW_FROM and _SECONDS_FROM <= last_accessed < _SECONDS_TO
 
 
 def _decide_all(

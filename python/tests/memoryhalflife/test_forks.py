@@ -14,6 +14,7 @@ pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system doe
 MANY_FORKS = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
 
 
+@MANY_FORKS
 def test_the_file_can_be_used_after_a_fork(path):
     """Parent and child go on with the same file, and both see what both did."""
     with MemoryEngine.open(path) as engine:
@@ -27,6 +28,7 @@ def test_the_file_can_be_used_after_a_fork(path):
         assert engine.recall("a").access_count == 2
 
 
+@MANY_FORKS
 def test_a_batch_is_not_inherited(path):
     """A child that was forked inside a batch is told so; the batch goes on in the parent."""
     with MemoryEngine.open(path) as engine:

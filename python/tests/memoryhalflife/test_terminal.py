@@ -8,6 +8,7 @@ import re
 import select
 import signal
 import subprocess
+import sys
 import time
 
 import pytest
@@ -16,6 +17,9 @@ from memoryhalflife._lines import fitted
 from tests.memoryhalflife.program import COMMAND, consoles, environment, piped
 
 pty = pytest.importorskip("pty", reason="this system has no pseudo-terminals")
+
+
+cpython_only = pytest.mark.skipif(sys.implementation.name != "cpython", reason="the line editing of CPython's library")
 
 
 class Terminal:
@@ -97,6 +101,7 @@ def test_the_documented_session_on_a_terminal(new_terminal):
     assert terminal.seen.replace("\r\n", "\n").replace("\r", "") == expected
 
 
+@cpython_only
 def test_control_keys_on_a_terminal(new_terminal):
     """Ctrl-C drops a line and stays, an error stays, Ctrl-D leaves with status 0."""
     terminal = new_terminal()
@@ -111,6 +116,7 @@ def test_control_keys_on_a_terminal(new_terminal):
     assert terminal.close() == 0
 
 
+@cpython_only
 def test_line_editing_on_a_terminal(new_terminal):
     """Tab completes commands and keys, the up arrow brings the last line back."""
     pytest.importorskip("readline", reason="this Python has no readline")
