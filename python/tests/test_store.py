@@ -150,6 +150,14 @@ def test_any_object_with_the_methods_is_a_store():
     assert prune_memories(Plain(), **POLICY) == []
 
 
+def test_the_time_of_a_prune_in_seconds_is_warned_of():
+    """Taken for milliseconds it is in 1970, and nothing would ever be pruned; scoring alone takes any clock."""
+    with pytest.warns(RuntimeWarning, match="^now 4102444799 is in February 1970") as caught:
+        prune_memories(Store([]), **{**POLICY, "now": 4_102_444_799})
+    assert caught[0].filename == __file__
+    assert score_memories([], **{**POLICY, "now": 4_102_444_799}) == []
+
+
 def test_no_more_goes_than_may():
     """Beyond max_prune the store is not asked to change anything."""
     store = Store([OLD, EDGE, NEW])

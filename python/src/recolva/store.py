@@ -116,7 +116,7 @@ def score_memories(
         scale_millis=scale_millis,
         exponent=exponent,
     )
-    now, threshold = sweep_time("now", now, 2), number("threshold", threshold, 0.0, 1.0)
+    now, threshold = integer("now", now), number("threshold", threshold, 0.0, 1.0)
     return _decide_all(_records("memories", memories), built, now, threshold)
 
 
