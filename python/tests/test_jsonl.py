@@ -244,7 +244,9 @@ def test_more_than_may_go_does_not(store: Path, tmp_path: Path) -> None:
 
 def test_the_time_of_a_sweep_in_seconds_is_warned_of(store: Path) -> None:
     """Taken for milliseconds it is in 1970, and nothing would ever be pruned."""
-    with pytest.warns(RuntimeWarning, match="^now 1790000000 is in January 1970; a time in milliseconds has 13 digits") as caught:
+    with pytest.warns(
+        RuntimeWarning, match="^now 1790000000 is in January 1970; a time in milliseconds has 13 digits"
+    ) as caught:
         jsonl.scan_exponential_jsonl(store, **{**EXPONENTIAL, "now": 1_790_000_000})
     assert caught[0].filename == __file__
 
