@@ -93,6 +93,8 @@ func hintFor(err error) string {
 		return m.hint
 	case errors.As(err, &pending):
 		return "decay-sweep recover --input FILE settles it"
+	case errors.As(err, &units) && units.Many < units.Scanned:
+		return fmt.Sprintf("only %d of %d records look so: bring the store to one unit first, or pass --time-unit ms if these times really are milliseconds", units.Many, units.Scanned)
 	case errors.As(err, &units):
 		return "pass --time-unit s to convert, or --time-unit ms if the times really are milliseconds"
 	case errors.As(err, &many):

@@ -77,6 +77,7 @@ func (s *suspects) merge(later suspects) {
 type WrongUnits struct {
 	Field             string
 	Line, Value, Many int64 // the first such record, and how many there are
+	Scanned           int64 // how many records there are in all
 }
 
 func (e *WrongUnits) Error() string {
@@ -84,9 +85,9 @@ func (e *WrongUnits) Error() string {
 }
 
 // verdict returns a *WrongUnits if there is anything to suspect.
-func (s *suspects) verdict(field string) error {
+func (s *suspects) verdict(field string, c Counts) error {
 	if s.count == 0 {
 		return nil
 	}
-	return &WrongUnits{Field: field, Line: s.line, Value: s.value, Many: s.count}
+	return &WrongUnits{Field: field, Line: s.line, Value: s.value, Many: s.count, Scanned: c.Scanned()}
 }

@@ -170,7 +170,7 @@ func (r *run) commit(ctx context.Context) (*Summary, error) {
 		e.seconds.merge(b.seconds)
 		counts.add(b.counts)
 	}
-	for _, err := range []error{e.seconds.verdict(r.plan.layout.TimeField), r.job.MaxPrune.verdict(counts)} {
+	for _, err := range []error{e.seconds.verdict(r.plan.layout.TimeField, counts), r.job.MaxPrune.verdict(counts)} {
 		if err != nil && r.job.Mode != DryRun {
 			return nil, refused(err)
 		}

@@ -259,6 +259,16 @@ def test_objects_that_become_numpy_arrays(np):
     assert score_array(Series([1_000_000]), **EXPONENTIAL).tolist() == [0.5]
 
 
+def test_masked_arrays_are_refused(np):
+    """A mask would be lost, and what it hides would be scored."""
+    times = np.ma.array([1, 2], mask=[False, True])
+    with pytest.raises(InvalidArgumentType, match="^last_accessed must be an array without a mask, got MaskedArray$"):
+        score_array(times, model="exponential", now=3, half_life_millis=1000)
+    weights = np.ma.array([0.5, 0.25], mask=[False, True])
+    with pytest.raises(InvalidArgumentType, match="^importance must be an array without a mask"):
+        score_array(np.array([1, 2]), model="power-law", importance=weights, now=3, scale_millis=1000, exponent=1.0)
+
+
 def test_numpy_times_at_fault(np):
     """Floats, booleans and dates are no times in milliseconds, and uint64 does not wrap."""
     for dtype in ("f8", "?", "M8[ms]"):

@@ -70,10 +70,16 @@ def sweep_time(name: str, value: Any, stacklevel: int) -> int:
     return now
 
 
-def wrong_units(name: str, first: tuple[int, int], count: int) -> Guard:
+def wrong_units(name: str, first: tuple[int, int], count: int, scanned: int) -> Guard:
     """Return the guard against times that look like seconds; first is the line and the time of the first."""
     line, value = first
+    advice = 'pass time_unit="s" to convert, or time_unit="ms" if the times really are milliseconds'
+    if count < scanned:
+        advice = (
+            f"only {count} of {scanned} records look so: bring the store to one unit first, "
+            'or pass time_unit="ms" if these times really are milliseconds'
+        )
     return Guard(
         f"line {line}: {name} {value} looks like seconds, not milliseconds ({count} such records)",
-        'pass time_unit="s" to convert, or time_unit="ms" if the times really are milliseconds',
+        advice,
     )

@@ -154,7 +154,8 @@ class _Sweep:
     def _units(self) -> Optional[Guard]:
         if self.first_suspect is None or self.job.unit_given:
             return None
-        return wrong_units(self.job.policy.layout.time_field, self.first_suspect, self.suspects)
+        scanned = self._counts(self.last_found).scanned
+        return wrong_units(self.job.policy.layout.time_field, self.first_suspect, self.suspects, scanned)
 
     def _limit(self) -> Optional[Guard]:
         if self.job.max_prune is None:

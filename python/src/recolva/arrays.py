@@ -203,7 +203,7 @@ def _numpy_integers(numpy: Any, values: Any) -> Any:
     """Return values as a C-contiguous array of int64 in native byte order."""
     if not _is_numpy(values):
         return numpy.array(_integers(values), dtype=numpy.int64)
-    values = numpy.asarray(values)
+    values = _unmasked("last_accessed", numpy, values)
     kind = values.dtype.kind
     if kind == "O" or (kind == "u" and values.size and values.max() > INT64_MAX):
         items = [
@@ -219,7 +219,7 @@ def _numpy_weights(numpy: Any, values: Any, times: Any) -> Any:
     """Return values as a C-contiguous array of doubles in [0, 1], of the shape of times."""
     if not _is_numpy(values):
         return numpy.array(_weights(values, times.size), dtype=numpy.float64).reshape(times.shape)
-    values = numpy.asarray(values)
+    values = _unmasked("importance", numpy, values)
     _same_length(values.size, times.size)
     if values.shape != times.shape:
         text = f"importance must have the shape of last_accessed, {times.shape}, got {values.shape}"
@@ -235,6 +235,14 @@ def _numpy_weights(numpy: Any, values: Any, times: Any) -> Any:
         ]
         values = numpy.array(items).reshape(values.shape)
     return numpy.asarray(values, dtype=numpy.float64, order="C")
+
+
+def _unmasked(name: str, numpy: Any, values: Any) -> Any:
+    """Return values as an array; what a mask hides must not be scored as if it were seen."""
+    masked = sys.modules.get("numpy.ma")
+    if masked is not None and masked.isMaskedArray(values):
+        raise InvalidArgumentType(f"{name} must be an array without a mask, got {type(values).__name__}")
+    return numpy.asarray(values)
 
 
 def _element(name: str, numpy: Any, values: Any, i: int) -> str:

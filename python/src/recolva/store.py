@@ -142,7 +142,8 @@ def prune_memories(
     Raises InvalidArgument, or InvalidArgumentType, for an argument or a memory that is not valid.
     Raises Refused if an id occurs twice, for then the wrong memory could go; if a time looks
     like seconds, for then everything would: time_unit="ms" insists that it is in milliseconds;
-    and if more than max_prune would go, a number like 1000 or a share of all like ``"20%"``.
+    if now is later than the store's own clock, where it has one as its attribute now_ms; and if
+    more than max_prune would go, a number like 1000 or a share of all like ``"20%"``.
     What the store raises, `PartialPruneError` for instance, reaches the caller as it is.
     """
     built = build_model(
@@ -159,6 +160,7 @@ def prune_memories(
     effect = f"{action}_memories"
     _method(store, effect)
     records = _records("get_memories()", _call(store, "get_memories"))
+    _refuse_other_clock(store, now)
     _refuse_duplicates(records)
     if time_unit is None:
         _refuse_seconds(records, now)
@@ -213,6 +215,13 @@ def _call(store: Any, name: str, *arguments: Any) -> Any:
         result.close()
         raise InvalidArgumentType(f"store must have a method {name} that is not async, got {type(store).__name__}")
     return result
+
+
+def _refuse_other_clock(store: Any, now: int) -> None:
+    """Refuse a time that the store has not reached, if it keeps a clock of its own."""
+    own = getattr(store, "now_ms", None)
+    if type(own) is int and now > own:
+        raise Refused(f"now {now} is later than the clock of the store itself, {own}: pass its now_ms")
 
 
 def _refuse_duplicates(records: list[MemoryRecord]) -> None:

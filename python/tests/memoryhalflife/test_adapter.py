@@ -66,6 +66,20 @@ def test_deleting_forgets(new_engine):
     assert engine.entropy_score()["forgotten"] == 2
 
 
+def test_a_wall_clock_is_refused(new_engine):
+    """An engine's time is its own: by the wall clock every memory would be decades old, and go."""
+    engine = new_engine()
+    engine.store("a", "kept")
+    store = TickStore(engine, ms_per_tick=60_000)
+    policy = {"model": "exponential", "half_life_millis": 600_000, "threshold": 0.5, "action": "delete"}
+    with pytest.raises(
+        Refused, match="^now 1790000000000 is later than the clock of the store itself, 0: pass its now"
+    ):
+        prune_memories(store, now=1_790_000_000_000, **policy)
+    assert [decision.prune for decision in prune_memories(store, now=store.now_ms, **policy)] == [False]
+    assert engine.peek("a").content == "kept"
+
+
 def test_archiving_writes_before_it_forgets(new_engine, tmp_path):
     """A prune that archives appends the memories to the archive; they can be read back."""
     engine = filled(new_engine)
