@@ -22,7 +22,7 @@ const (
 	Proved     Verdict = "proved"      // what it left and moved merges to the bytes it found
 	Deleted    Verdict = "deleted"     // what it left is proved; what it deleted is gone by intent
 	Changed    Verdict = "changed"     // another program changed the store between this run and the next
-	OtherStore Verdict = "other_store" // its records are not this store's
+	OtherStore Verdict = "other_store" // its records do not line up with this store's
 	Unproved   Verdict = "unproved"    // what the store was then is not known: a later run deleted, or the store was changed
 	Faulty     Verdict = "faulty"      // see the findings
 )
@@ -35,7 +35,7 @@ var VerdictTexts = map[Verdict]string{
 	Proved:     "every record is in exactly one place",
 	Deleted:    "the store that it left is proved; what it deleted is named by the audit alone",
 	Changed:    "another program changed the store after it and before the next run",
-	OtherStore: "its records were never in this one",
+	OtherStore: "its records do not line up with this store: it swept another, or this one changed since without the audit",
 	Unproved:   "a later run deleted or restored records, or another program changed the store, so what the store was then cannot be told from these files; that is normal, nothing is wrong with it, and --backup COPY can prove it",
 	Faulty:     "see the findings",
 }
@@ -94,7 +94,7 @@ func (w *walk) report() *Report {
 	case len(w.states) == 0:
 		w.audit.add(Finding{File: auditFile, Text: "has no run line: there is nothing to verify"})
 	case !own:
-		w.audit.add(Finding{File: storeFile, Text: "has no record that any run of the audit scored"})
+		w.audit.add(Finding{File: storeFile, Text: "does not line up with any run of the audit: it is another store, or was changed since without this audit"})
 	}
 	if w.backup != nil && w.backupAt == "" {
 		w.audit.add(Finding{File: backupFile, Text: "is not the store as it was before any run of which the store could be rebuilt"})
