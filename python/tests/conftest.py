@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, settings
 
 from recolva import _backend
 from recolva._native import library_path
+from tests.homes import NEW, OLD
 
 # How long an example takes says nothing on a busy machine.
 settings.register_profile("recolva", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -79,3 +80,10 @@ def fresh_interpreter():
         return result.stdout.strip()
 
     return run
+
+
+@pytest.fixture
+def home(tmp_path):
+    """A directory with a store of one old and one new record."""
+    (tmp_path / "store.jsonl").write_bytes(OLD + NEW)
+    return tmp_path
