@@ -11,8 +11,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/iamfaham/recolva/internal/ledger"
+	"github.com/iamfaham/recolva/internal/transaction"
 )
 
 // world is a store with its archive and audit, and what was done to them.
@@ -239,6 +241,37 @@ func TestRestoreDryRun(t *testing.T) {
 	}
 	if after := state(t, w.job); after != before {
 		t.Errorf("a preview changed %s to %s", before, after)
+	}
+}
+
+// While a program has written half a line, a restore waits, and adds nothing in its midst.
+func TestRestoreBesideHalfALine(t *testing.T) {
+	w := newWorld(t, testRecord("a", 2*day)+"\n"+testRecord("b", 0)+"\n")
+	w.sweep(testNow, Archive)
+	job := RestoreJob{Store: w.job.Files.Input, Archive: w.job.Files.Archive, IDs: []string{"a"}}
+	f, err := os.OpenFile(job.Store, os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if writers, _, err := (&restoring{restore: &restore{job: &job}}).lookAtStore(); err != nil || !writers {
+		t.Skipf("this system does not tell writers (%v)", err)
+	}
+	late := testRecord("c", 0) + "\n"
+	if _, err := f.WriteString(late[:9]); err != nil {
+		t.Fatal(err)
+	}
+	_, err = Restore(context.Background(), job)
+	if err == nil || transaction.ClassOf(err) != transaction.Refused || !strings.Contains(err.Error(), "would split the line") {
+		t.Errorf("got %v, want a refusal", err)
+	}
+	time.AfterFunc(100*time.Millisecond, func() { _, _ = f.WriteString(late[9:]) })
+	job.Options.LockTimeout = 10 * time.Second
+	if _, err := Restore(context.Background(), job); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := w.store(), testRecord("b", 0)+"\n"+late+testRecord("a", 2*day)+"\n"; got != want {
+		t.Errorf("the store holds %q, want %q", got, want)
 	}
 }
 

@@ -6,9 +6,11 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"hash"
 	"io"
 	"os"
+	"time"
 
 	"github.com/iamfaham/recolva/internal/canon"
 	"github.com/iamfaham/recolva/internal/ledger"
@@ -42,6 +44,8 @@ func (t *restoring) run(ctx context.Context) (*Restored, error) {
 		if err := t.checkQuiet(); err != nil {
 			return nil, err
 		}
+	} else if err := t.awaitLine(ctx); err != nil {
+		return nil, err
 	}
 	_, outcome, err := t.tx.Commit(ctx, nil, t.runLine)
 	switch class := transaction.ClassOf(err); {
@@ -59,23 +63,56 @@ func (t *restoring) run(ctx context.Context) (*Restored, error) {
 // that somebody has open for writing: its lines would have to be moved for as
 // long as it writes. What is written from now on is moved by the transaction.
 func (t *restoring) checkQuiet() error {
+	writers, _, err := t.lookAtStore()
+	if err == nil && writers {
+		err = errNotMerged
+	}
+	return err
+}
+
+// awaitLine waits as long as for a lock until no program is in the middle of a
+// line: what is added now would split it.
+func (t *restoring) awaitLine(ctx context.Context) error {
+	deadline := time.Now().Add(t.job.Options.LockTimeout)
+	for {
+		writers, open, err := t.lookAtStore()
+		if err != nil || !writers || !open {
+			return err
+		}
+		if time.Now().After(deadline) {
+			return refused(fmt.Errorf("%s ends within a line, and a program has it open for writing: what is restored would split the line (waited %s)", t.job.Store, t.job.Options.LockTimeout))
+		}
+		if err := storefs.OS().Sleep(ctx, 10*time.Millisecond); err != nil {
+			return failed(err)
+		}
+	}
+}
+
+// lookAtStore tells whether a program has the store open for writing, where the
+// system can tell, and whether it ends without a newline.
+func (t *restoring) lookAtStore() (writers, open bool, err error) {
 	path, err := storefs.OS().RealPath(t.job.Store)
 	if err != nil {
-		return failed(err)
+		return false, false, failed(err)
 	}
 	f, err := storefs.OS().OpenFile(path, os.O_RDONLY, 0)
 	if err != nil {
-		return failed(err)
+		return false, false, failed(err)
 	}
 	defer f.Close()
-	writers, err := f.HasWriters()
+	writers, err = f.HasWriters()
 	if err != nil && !errors.Is(err, storefs.ErrUnsupported) {
-		return failed(err)
+		return false, false, failed(err)
 	}
-	if writers {
-		return errNotMerged
+	info, err := f.Stat()
+	if err != nil {
+		return false, false, failed(err)
 	}
-	return nil
+	last := []byte{'\n'}
+	if _, err := f.ReadAt(last, info.Size-1); err != nil && info.Size > 0 {
+		return false, false, failed(err)
+	}
+	return writers, last[0] != '\n', nil
 }
 
 // sumWriter is the digest of what is written to it.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import subprocess
+import threading
 
 import pytest
 
@@ -102,6 +103,24 @@ def test_a_run_of_another_store_is_refused(swept, tmp_path):
     store.write_bytes(LATE)
     assert jsonl.restore(store, archive, run_id=run_id, audit=audit).restored == 2
     assert store.read_bytes() == LATE + PRUNED
+
+
+def test_a_line_that_is_being_written_is_not_split(swept):
+    """While a program has written half a line, a restore waits, and adds nothing in its midst."""
+    store, archive, audit, run_id = swept("x")
+    left = store.read_bytes()
+    with store.open("ab", buffering=0) as out:
+        out.write(LATE[:10])
+        with pytest.raises(
+            Refused, match="ends within a line, and a program has it open for writing: what is restored"
+        ):
+            jsonl.restore(store, archive, run_id=run_id, audit=audit, lock_timeout=0.05)
+        assert store.read_bytes() == left + LATE[:10]
+        finish = threading.Timer(0.2, out.write, (LATE[10:],))
+        finish.start()
+        assert jsonl.restore(store, archive, run_id=run_id, audit=audit).placed == "appended"
+        finish.join()
+    assert store.read_bytes() == left + LATE + PRUNED
 
 
 def test_ids_come_back(swept):

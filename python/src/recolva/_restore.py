@@ -12,6 +12,7 @@ from recolva import _canon, _ledger, _ranges
 from recolva._audit import Digest
 from recolva._engine import Engine
 from recolva._ledger import BOM, Audit, Line, Span
+from recolva._locks import Deadline
 from recolva._places import Files, show
 from recolva._recover import recover_at
 from recolva._system import READ
@@ -137,6 +138,8 @@ class _Restoring:
                 return Restored(self._left, 0, "", 0, "")
             if self._merged and store.has_writers():
                 raise _NotMergedError
+            if not self._merged:
+                self._await_line(store)
             try:
                 transaction.commit(None, self._run_line)
             except Refused:
@@ -207,6 +210,13 @@ class _Restoring:
         for data in _ledger.merge(stayed, moved, (entry.line for entry in audit.moved(run))):
             staged.write(data)
         return staged.digest() == run.before
+
+    def _await_line(self, store: File) -> None:
+        """Wait until no program is in the middle of a line: what is added now would split it."""
+        deadline = Deadline(self._transaction.system, self._job.options.lock_timeout)
+        while store.has_writers() and _ranges.ends_open(store, store.info().size):
+            text = f"{show(self._job.store)} ends within a line, and a program has it open for writing"
+            deadline.wait(f"{text}: what is restored would split the line")
 
     def _check_store(self, audit: Optional[Audit], store: File) -> None:
         """Refuse to bring the records of a run to a store that it did not sweep."""
