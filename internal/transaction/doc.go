@@ -83,7 +83,8 @@
 //     Where the input stays, removing the journal is the commit point.
 //  8. Unlock. Drain: while old has a writer (Linux: F_SETLEASE F_RDLCK is
 //     refused) or is longer than what was carried, move its whole lines to the
-//     store, each piece journalled first. Without leases: until it has not
+//     store, each piece journalled first, but none while the store ends within a
+//     line and another process has it open: its rest may come. Without leases: until it has not
 //     grown for a fifth of a second. After at most two seconds with a writer:
 //     class Uncertain, the journal and old stay, and the next run goes on.
 //     Then the same from prior to an archive that was replaced.
@@ -227,6 +228,10 @@
 //
 // A writer that rewrites the whole store without the lock can lose its update
 // between the last look at the inode and the rename.
+//
+// A writer without the lock that writes a line in several pieces may find it
+// split, if it begins the line in the instant between our last look at the end
+// of the file and our write.
 //
 // A write of ours that is longer than a page may be done in part, by a SIGKILL
 // as by a power cut. What is torn is cut off at once or by the next run, unless

@@ -2,6 +2,7 @@ package transaction
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -133,7 +134,11 @@ func (m *mover) run(ctx context.Context) error {
 			writers = m.fs.RenamesOpenFiles() && m.fs.Now() < calm+graceTime
 		}
 		more, err := m.move(ctx, !writers)
+		midLine := errors.Is(err, errMidLine)
 		switch {
+		case midLine && m.fs.Now() >= deadline:
+			return uncertainf("%s is swept, but a writer has begun a line in it and not ended it; what was written to the old file is moved by the next run", show(m.store.path))
+		case midLine:
 		case err != nil:
 			return err
 		case more:
@@ -151,8 +156,13 @@ func (m *mover) run(ctx context.Context) error {
 	}
 }
 
+// errMidLine means that somebody may be in the middle of a line of the store:
+// what is appended now would split it.
+var errMidLine = errors.New("a program is writing a line")
+
 // move moves the next piece; whole tells that the source's last line is as
-// whole as it will ever be. more is false when there was nothing to move.
+// whole as it will ever be. more is false when there was nothing to move. With
+// errMidLine nothing was moved yet.
 func (m *mover) move(ctx context.Context, whole bool) (more bool, err error) {
 	d := m.journal.Drain
 	data, err := m.nextPiece(whole)
@@ -184,14 +194,15 @@ func (m *mover) completesLast(data []byte) bool {
 }
 
 func (m *mover) append(store storefs.File, data []byte) error {
+	size, joint, err := m.lineEnd(store)
+	if err != nil {
+		return err
+	}
 	info, err := store.Stat()
 	if err != nil {
 		return err
 	}
-	joint, err := endsOpen(store, info.Size)
-	if err != nil {
-		return err
-	}
+	info.Size = size
 	d := m.journal.Drain
 	sum := sha256.Sum256(data)
 	d.Piece = &piece{
@@ -202,6 +213,10 @@ func (m *mover) append(store storefs.File, data []byte) error {
 		if err := m.writeJournal(m.home, m.journal); err != nil {
 			return err
 		}
+	}
+	// The journal took its time: look once more.
+	if _, now, err := m.lineEnd(store); err != nil || now != joint {
+		return cmp.Or(err, errMidLine)
 	}
 	if joint {
 		data = append([]byte{'\n'}, data...)

@@ -219,6 +219,7 @@ func (e *engine) addAgain(home, p place, tg *target, f storefs.File, input store
 		return err
 	}
 	for _, s := range missing {
+		e.awaitLineEnd(f)
 		if err := e.appendLines(f, staged, s); err != nil {
 			return err
 		}

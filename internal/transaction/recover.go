@@ -398,6 +398,9 @@ func (e *engine) moveExtra(ctx context.Context, home place, j *journal) (int64, 
 	}
 	for {
 		more, err := m.move(ctx, true)
+		if errors.Is(err, errMidLine) {
+			err = refusedf("%s ends within a line that a program is writing", show(home.path))
+		}
 		if err != nil || !more {
 			return m.moved, err
 		}

@@ -5,6 +5,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/iamfaham/recolva/internal/storefs"
 )
@@ -242,5 +243,43 @@ func TestLinesInAnUndoneArchiveNeedAPerson(t *testing.T) {
 	}
 	if got, want := s.get(".archive.recolva-next"), record("b", false)+"\nlate\n"; got != want {
 		t.Errorf("what was staged is %q, want %q", got, want)
+	}
+}
+
+// What a writer still adds to the old store follows into the new one only when
+// nobody is in the middle of a line there, even if that takes another run.
+func TestDrainSplitsNoLine(t *testing.T) {
+	for _, patient := range []bool{true, false} {
+		s := openShop(t)
+		if !patient {
+			s.opts.LockTimeout = 50 * time.Millisecond
+		}
+		old := s.appendTo("store")
+		s.fs = renaming{FS: storefs.OS(), at: s.path("store"), before: func() {}, after: func() {
+			next := s.appendTo("store")
+			_, _ = next.WriteString(`{"id":"slow",`)
+			_, _ = old.WriteString("late\n")
+			_ = old.Close()
+			finish := func() {
+				_, _ = next.WriteString("}\n")
+				_ = next.Close()
+			}
+			if patient {
+				time.AfterFunc(100*time.Millisecond, finish)
+			} else {
+				s.Cleanup(finish)
+			}
+		}}
+		err := s.sweep(nil)
+		want := record("a", true) + "\n" + record("c", true) + "\n" + `{"id":"slow",`
+		if patient {
+			want += "}\nlate\n"
+		}
+		if patient && err != nil || !patient && (ClassOf(err) != Uncertain || !strings.Contains(err.Error(), "begun a line")) {
+			t.Errorf("patient %t: got %v", patient, err)
+		}
+		if got := s.get("store"); got != want {
+			t.Errorf("patient %t: the store is %q, want %q", patient, got, want)
+		}
 	}
 }

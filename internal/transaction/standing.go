@@ -2,6 +2,7 @@ package transaction
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io/fs"
 	"os"
@@ -195,8 +196,11 @@ func (e *engine) appendLines(dst, src storefs.File, s span) error {
 	if err == nil { // a full disk must not tear a line
 		err = dst.Reserve(info.Size, s.to-s.from+1)
 	}
-	for err == nil && s.from < s.to {
+	for first := true; err == nil && s.from < s.to; first = false {
 		var data []byte
+		if !first {
+			joint = e.awaitLineEnd(dst)
+		}
 		if data, err = e.nextLines(src, s.from, s.to); err != nil {
 			break
 		}
@@ -208,6 +212,49 @@ func (e *engine) appendLines(dst, src storefs.File, s span) error {
 		_, err = dst.Write(data)
 	}
 	return err
+}
+
+// lineEnd returns the length of f and whether it ends without a newline. If it
+// does, and another process has it open, the rest of the line may still come:
+// that is errMidLine.
+func (e *engine) lineEnd(f storefs.File) (size int64, open bool, err error) {
+	info, err := f.Stat()
+	if err != nil {
+		return 0, false, err
+	}
+	open, err = endsOpen(f, info.Size)
+	if err != nil || !open {
+		return info.Size, open, err
+	}
+	release, alone, err := f.TryExclusive()
+	switch {
+	case errors.Is(err, storefs.ErrUnsupported):
+		return info.Size, true, nil
+	case err != nil:
+		return info.Size, true, err
+	case !alone:
+		return info.Size, true, errMidLine
+	}
+	defer release()
+	if info, err = f.Stat(); err != nil {
+		return 0, false, err
+	}
+	open, err = endsOpen(f, info.Size)
+	return info.Size, open, err
+}
+
+// awaitLineEnd gives others a little time to end a line that they have begun in
+// f, and tells whether f ends without a newline then.
+func (e *engine) awaitLineEnd(f storefs.File) bool {
+	for deadline := e.drainDeadline(); ; {
+		_, open, err := e.lineEnd(f)
+		if !errors.Is(err, errMidLine) || e.fs.Now() >= deadline {
+			return open
+		}
+		if e.fs.Sleep(context.Background(), lockPoll) != nil {
+			return open
+		}
+	}
 }
 
 // nextLines reads whole lines of about pieceBytes from f[from:end), or one line

@@ -159,6 +159,7 @@ def test_an_interrupt_without_a_handler(fresh_interpreter, wish):
     """Control-C raises KeyboardInterrupt, also between native calls in a loop."""
     code = """
 import os, signal, threading
+signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever started this may ignore it
 threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
 try:
     while True:

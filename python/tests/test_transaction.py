@@ -357,3 +357,38 @@ def test_rollback_is_idempotent(home: Path) -> None:
     transaction.rollback()
     transaction.rollback()
     assert contents(home) == {"store.jsonl": OLD + NEW}
+
+
+@pytest.mark.parametrize("patient", [True, False])
+def test_a_drain_splits_no_line(home: Path, monkeypatch: pytest.MonkeyPatch, patient: bool) -> None:
+    """While a writer is in the middle of a line of the new store, what comes from the old one waits."""
+    store = home / "store.jsonl"
+    rename = System.rename
+    fresh = LATE.replace(b"-85400000", b"87400000")
+    late = store.open("ab", buffering=0)
+
+    def renamed(self: System, path: str, other: str) -> None:
+        rename(self, path, other)
+        if other != str(store):
+            return
+        monkeypatch.setattr(System, "rename", rename)
+        slow.append(store.open("ab", buffering=0))
+        slow[0].write(NEW[:9])
+        late.write(fresh)
+        late.close()
+        if patient:
+            threading.Timer(0.1, slow[0].write, (NEW[9:],)).start()
+
+    slow: list[Any] = []
+    monkeypatch.setattr(System, "rename", renamed)
+    if patient:
+        archive(home, lock_timeout=10)
+        assert store.read_bytes() == NEW + NEW + fresh
+    else:
+        with pytest.raises(CommittedUncertain, match="is swept, but a writer has begun a line in it and not ended it"):
+            archive(home)
+        assert store.read_bytes() == NEW + NEW[:9]
+        slow[0].write(NEW[9:])
+    slow[0].close()
+    jsonl.recover(store)
+    assert store.read_bytes() == NEW + NEW + fresh

@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Optional
 
 from recolva import _ranges
 from recolva._journal import Drain, Journal, Piece, place_of
-from recolva._locks import Deadline
 from recolva._places import NEW, OLD, PRIOR, Place, show
-from recolva._standing import LINE_BYTES, next_lines
+from recolva._standing import LINE_BYTES, MidLineError, drain_deadline, line_end, next_lines
 from recolva._system import READ
-from recolva.errors import CommittedUncertain, NeedsRecovery
+from recolva.errors import CommittedUncertain, NeedsRecovery, Refused
 
 if TYPE_CHECKING:
     from recolva._engine import Engine
@@ -24,9 +23,6 @@ if TYPE_CHECKING:
 
 _GRACE_SECONDS = 0.2
 """How long a file must not grow where the system cannot tell whether it has a writer."""
-
-_TIMEOUT_SECONDS = 2.0
-"""Bounds the wait for a writer that holds the old input open."""
 
 
 class Mover:
@@ -110,21 +106,31 @@ class Mover:
             self._resume(source, drain)
             while self._move(source, drain, whole=True):
                 pass
+        except MidLineError:
+            raise Refused(f"{show(self._home.path)} ends within a line that a program is writing") from None
         finally:
             source.close()
 
     def _run(self, source: File, drain: Drain) -> None:
         """Go on until the source has no writer and nothing is left in it."""
         system = self._system
-        deadline = Deadline(system, min(self._engine.lock_timeout, _TIMEOUT_SECONDS))
+        deadline = drain_deadline(self._engine)
         calm, wait = system.now(), 0.001
         while True:
             known = source.has_writers()
             # Windows lets nobody keep a file open that is renamed over.
             grace = system.renames_open_files and system.now() < calm + _GRACE_SECONDS
             writers = grace if known is None else known
-            if self._move(source, drain, whole=not writers):
-                calm, wait = system.now(), 0.001
+            try:
+                if self._move(source, drain, whole=not writers):
+                    calm, wait = system.now(), 0.001
+                    continue
+            except MidLineError:
+                if deadline.over:
+                    text = "is swept, but a writer has begun a line in it and not ended it"
+                    rest = "what was written to the old file is moved by the next run"
+                    raise CommittedUncertain(f"{show(self._store.path)} {text}; {rest}") from None
+                system.sleep(wait)
                 continue
             if not writers:
                 return
@@ -162,14 +168,15 @@ class Mover:
         return drain.from_ == self._open_at > 0 and data.startswith(b"\n")
 
     def _append(self, store: File, drain: Drain, data: bytes) -> None:
-        info = store.info()
-        joint = _ranges.ends_open(store, info.size)
+        size, joint = line_end(store)
         digest = hashlib.sha256(data).hexdigest()
-        drain.piece = Piece(drain.from_ + len(data), info.inode, info.size, joint, digest)
+        drain.piece = Piece(drain.from_ + len(data), store.info().inode, size, joint, digest)
         self._engine.notes.write_journal(self._home, self._journal)
+        if line_end(store)[1] != joint:  # the journal took its time
+            raise MidLineError
         if joint:
             data = b"\n" + data
-        store.reserve(info.size, len(data))
+        store.reserve(size, len(data))
         store.write(data)
         store.sync()
 

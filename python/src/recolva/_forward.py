@@ -10,7 +10,7 @@ from recolva._drain import check_intact
 from recolva._journal import Journal, OldInput, Target, place_of
 from recolva._places import NEW, OLD, Place, show
 from recolva._stage import staged_name
-from recolva._standing import AT_END, append_lines, compare_lines, standing, write_again
+from recolva._standing import AT_END, append_lines, await_line_end, compare_lines, standing, write_again
 from recolva._system import APPEND, CREATE, READ
 from recolva._undo import StaysError, added_intact, cut_back
 from recolva.errors import NeedsRecovery, Refused
@@ -109,7 +109,8 @@ class Forward:
                 engine.warnings.append(f"{show(place.path)}: {text}")
             write_again(engine, place, file, held)
             for span in missing:
-                append_lines(file, staged, span)
+                await_line_end(engine, file)
+                append_lines(engine, file, staged, span)
         finally:
             staged.close()
         file.sync()

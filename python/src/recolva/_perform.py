@@ -137,7 +137,7 @@ def _append_target(t: Transaction, target: Target, member: Member, staged: Stage
     if file.info().size != target.size:
         raise Refused("it was changed meanwhile by a writer without the lock")
     touched.add(target.role)
-    append_lines(file, opened(staged), Span(0, target.bytes))
+    append_lines(t.engine, file, opened(staged), Span(0, target.bytes))
     file.sync()
     if file.info().size != target.size + target.added:
         _check_added(file, target, opened(staged))

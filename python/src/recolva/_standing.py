@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Optional
 
 from recolva import _ranges
+from recolva._locks import Deadline
 from recolva._places import Place, show
 from recolva._stage import staged_name
 from recolva._system import READ, UPDATE
@@ -25,6 +26,15 @@ LINE_BYTES = 96 << 20
 
 AT_END, AMID, NOWHERE = "at end", "amid", "nowhere"
 """Where it stands: with nothing of others behind it; whole lines of it among bytes of others; not there."""
+
+
+DRAIN_SECONDS = 2.0
+"""Bounds the wait for a writer that holds an old file open, or is in the middle of a line."""
+
+
+def drain_deadline(engine: Engine) -> Deadline:
+    """Return until when it is worth to wait for such a writer."""
+    return Deadline(engine.system, min(engine.lock_timeout, DRAIN_SECONDS))
 
 
 class Span(NamedTuple):
@@ -149,7 +159,50 @@ def _line_at(file: File, start: int, end: int) -> bytes:
     return _ranges.read_full(file, start, after_line(file, start, min(end, start + LINE_BYTES)) - start)
 
 
-def append_lines(file: File, source: File, span: Span) -> None:
+class MidLineError(Exception):
+    """Somebody may be in the middle of a line: what is appended now would split it."""
+
+
+def line_end(file: File) -> tuple[int, bool]:
+    """Return the length of a file and whether it ends without a newline.
+
+    Raises MidLineError if it does and another process has it open: the rest of the line may
+    still come.
+    """
+    size = file.info().size
+    if not _ranges.ends_open(file, size):
+        return size, False
+    alone = file.try_exclusive()
+    if alone is None:
+        return size, True
+    if not alone:
+        raise MidLineError
+    try:
+        size = file.info().size
+        return size, _ranges.ends_open(file, size)
+    finally:
+        file.end_exclusive()
+
+
+def await_line_end(engine: Engine, file: File) -> bool:
+    """Give others a little time to end a line; tell whether the file ends without a newline then."""
+    deadline = drain_deadline(engine)
+    while (ends := _ends_open(file)) is None:
+        if deadline.over:
+            return True
+        engine.system.sleep(0.01)
+    return ends
+
+
+def _ends_open(file: File) -> Optional[bool]:
+    """Tell whether a file ends without a newline; None while somebody may be about to write one."""
+    try:
+        return line_end(file)[1]
+    except MidLineError:
+        return None
+
+
+def append_lines(engine: Engine, file: File, source: File, span: Span) -> None:
     """Append a range of lines, each piece with one write, so that no other writer can cut a line.
 
     A newline goes before them where the last one is missing.
@@ -157,9 +210,10 @@ def append_lines(file: File, source: File, span: Span) -> None:
     size = file.info().size
     joint = b"\n" if _ranges.ends_open(file, size) else b""
     file.reserve(size, span.end - span.start + 1)  # a full disk must not tear a line
-    for data in _pieces(source, span):
+    for number, data in enumerate(_pieces(source, span)):
+        if number:
+            joint = b"\n" if await_line_end(engine, file) else b""
         file.write(joint + data)
-        joint = b""
 
 
 def _pieces(source: File, span: Span) -> Iterator[bytes]:

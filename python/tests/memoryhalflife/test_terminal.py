@@ -22,6 +22,11 @@ pty = pytest.importorskip("pty", reason="this system has no pseudo-terminals")
 cpython_only = pytest.mark.skipif(sys.implementation.name != "cpython", reason="the line editing of CPython's library")
 
 
+def _heed_interrupts():
+    """Undo that whoever started the tests ignores Ctrl-C, as a shell does for what runs in its background."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 class Terminal:
     """The program on a pseudo-terminal."""
 
@@ -34,6 +39,7 @@ class Terminal:
             stderr=slave if stderr is None else stderr,
             env=environment(**{"NO_COLOR": "1", **changes}),
             start_new_session=True,
+            preexec_fn=_heed_interrupts,  # noqa: PLW1509 - no threads run here
         )
         os.close(slave)
         self.seen = self.unread = ""
