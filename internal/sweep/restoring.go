@@ -47,6 +47,7 @@ func (t *restoring) run(ctx context.Context) (*Restored, error) {
 	} else if err := t.awaitLine(ctx); err != nil {
 		return nil, err
 	}
+	_ = t.store.Close() // others are shut out of it where nobody has it open
 	_, outcome, err := t.tx.Commit(ctx, nil, t.runLine)
 	switch class := transaction.ClassOf(err); {
 	case err == nil || class == transaction.Uncertain:

@@ -252,7 +252,11 @@ func (t *Transaction) planInput(j *journal, from, to int64) error {
 	if err != nil && !errors.Is(err, storefs.ErrUnsupported) {
 		return err
 	}
-	if from < to && (writers || err != nil) {
+	now, statErr := r.file.Stat() // what has grown since was perhaps measured within a line
+	if statErr != nil {
+		return statErr
+	}
+	if from < to && (writers || err != nil || now.Size != to) {
 		if to, err = t.lastNewline(r.file, from, to); err != nil {
 			return err
 		}

@@ -209,25 +209,34 @@ func (m *mover) append(store storefs.File, data []byte) error {
 		To: d.From + int64(len(data)), Ino: info.Ino, Base: info.Size,
 		Joint: joint, SHA256: hex.EncodeToString(sum[:]),
 	}
+	if err := store.Reserve(info.Size, int64(len(data))+1); err != nil {
+		return err
+	}
 	if !m.skips(journalPiece) {
 		if err := m.writeJournal(m.home, m.journal); err != nil {
 			return err
 		}
 	}
-	// The journal took its time: look once more.
-	if _, now, err := m.lineEnd(store); err != nil || now != joint {
+	if err := m.writeAtLineEnd(store, data, joint); err != nil {
+		return err
+	}
+	return m.syncFile(store, syncPiece)
+}
+
+// writeAtLineEnd writes the piece while nobody else has the store open, if such
+// a moment comes. The journal took its time: where the store ends differently
+// now, it must be written again.
+func (m *mover) writeAtLineEnd(store storefs.File, data []byte, joint bool) error {
+	release, _, open, err := m.holdEnd(store, shutOutTime)
+	defer release()
+	if err != nil || open != joint {
 		return cmp.Or(err, errMidLine)
 	}
 	if joint {
 		data = append([]byte{'\n'}, data...)
 	}
-	if err := store.Reserve(info.Size, int64(len(data))); err != nil {
-		return err
-	}
-	if _, err := store.Write(data); err != nil {
-		return err
-	}
-	return m.syncFile(store, syncPiece)
+	_, err = store.Write(data)
+	return err
 }
 
 // nextPiece reads whole lines of about pieceBytes from the source, or one

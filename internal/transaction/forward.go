@@ -154,6 +154,9 @@ func (e *engine) planForward(ctx context.Context, home place, tg *target, input 
 	if errors.Is(err, fs.ErrNotExist) && !tg.Existed && tg.Mode == modeAppend {
 		return func() error { return e.addAgain(home, p, tg, nil, input) }, nil
 	}
+	if errors.Is(err, fs.ErrNotExist) && !tg.Existed {
+		return e.planReplace(p, tg)
+	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, needsPersonf("%s %s is missing", tg.Role, show(p.path))
 	}
@@ -165,8 +168,11 @@ func (e *engine) planForward(ctx context.Context, home place, tg *target, input 
 		return nil, err
 	}
 	if tg.Mode == modeReplace {
+		if info.Ino != tg.NextIno && tg.Existed && info.Ino == tg.Ino {
+			return e.planReplace(p, tg)
+		}
 		if info.Ino != tg.NextIno {
-			return nil, needsPersonf("%s %s is not the new one yet", tg.Role, show(p.path))
+			return nil, needsPersonf("%s %s is neither the file before nor the one after an unfinished sweep", tg.Role, show(p.path))
 		}
 		return func() error { return e.syncDir(p.dir, syncDirReplaced) }, nil
 	}
@@ -178,6 +184,45 @@ func (e *engine) planForward(ctx context.Context, home place, tg *target, input 
 		err = e.checkBlock(f, p, tg)
 	}
 	return func() error { return e.addAgain(home, p, tg, f, input) }, err
+}
+
+// planReplace puts a staged file in a target's place that it has not taken yet.
+func (e *engine) planReplace(p place, tg *target) (func() error, error) {
+	next, err := e.fs.OpenFile(p.side(nextSuffix), os.O_RDONLY, 0)
+	if err != nil {
+		return nil, needsPersonf("%s cannot take the place of %s: %w", show(p.side(nextSuffix)), show(p.path), bare(err))
+	}
+	defer next.Close()
+	info, err := next.Stat()
+	if err != nil {
+		return nil, err
+	}
+	ok := info.Ino == tg.NextIno && info.Size == tg.Bytes
+	if ok {
+		if ok, err = e.addedIntact(next, tg); err != nil {
+			return nil, err
+		}
+	}
+	if !ok {
+		return nil, needsPersonf("%s is not what an unfinished sweep staged", show(p.side(nextSuffix)))
+	}
+	return func() error {
+		if tg.Existed {
+			prior, exists, err := e.lookup(p.side(priorSuffix))
+			switch {
+			case err != nil:
+				return err
+			case exists && prior.Ino != tg.Ino:
+				return needsPersonf("%s is another file", show(p.side(priorSuffix)))
+			case !exists:
+				if err := e.linkPrior(p); err != nil {
+					return err
+				}
+			}
+		}
+		e.data.release(p)
+		return e.placeNext(p, tg.Existed)
+	}, nil
 }
 
 // addAgain appends to a target what it does not hold yet of what was staged.

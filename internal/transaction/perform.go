@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"slices"
 
 	"github.com/iamfaham/recolva/internal/storefs"
@@ -207,11 +208,8 @@ func (t *Transaction) replaceTarget(tg *target, m *member) error {
 		return refusedf("it was replaced meanwhile")
 	}
 	if exists {
-		if err := t.fs.Link(m.path, m.side(priorSuffix)); err != nil {
-			return bare(err)
-		}
-		if err := t.syncDir(m.dir, syncDirPrior); err != nil {
-			return bare(err)
+		if err := t.linkPrior(m.place); err != nil {
+			return err
 		}
 	}
 	_, s := t.targetFiles(tg)
@@ -229,10 +227,29 @@ func (t *Transaction) replaceTarget(tg *target, m *member) error {
 		t.data.release(m.place)
 		_ = s.close()
 	}
-	if err := t.fs.Rename(m.side(nextSuffix), m.path); err != nil {
+	return t.placeNext(m.place, exists)
+}
+
+func (e *engine) linkPrior(p place) error {
+	if err := e.fs.Link(p.path, p.side(priorSuffix)); err != nil {
 		return bare(err)
 	}
-	return t.syncDir(m.dir, syncDirReplaced)
+	return bare(e.syncDir(p.dir, syncDirPrior))
+}
+
+// placeNext gives the staged file the target's name. Where there was none, by a
+// link, which never goes over a file that somebody made meanwhile.
+func (e *engine) placeNext(p place, existed bool) error {
+	var err error
+	if existed {
+		err = e.fs.Rename(p.side(nextSuffix), p.path)
+	} else if err = e.fs.Link(p.side(nextSuffix), p.path); errors.Is(err, fs.ErrExist) {
+		return refusedf("it was made meanwhile")
+	}
+	if err != nil {
+		return bare(err)
+	}
+	return e.syncDir(p.dir, syncDirReplaced)
 }
 
 // replaceInput is the commit point: one rename. The old input gets a second

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"time"
 
 	"github.com/iamfaham/recolva/internal/storefs"
 )
@@ -184,62 +185,107 @@ func (e *engine) lineAt(f storefs.File, from, end int64) ([]byte, error) {
 	return line, err
 }
 
-// appendLines appends a range of lines to dst, each piece with one write, so
-// that no other writer can come between the parts of a line. A newline goes
-// before them where the last one is missing.
+// appendLines appends a range of lines to dst in pieces of whole lines, each
+// with one write. A newline goes before them where the last one is missing.
+// Nobody else has the file open while a piece is written, if such a moment
+// comes.
 func (e *engine) appendLines(dst, src storefs.File, s span) error {
 	info, err := dst.Stat()
 	if err != nil {
 		return err
 	}
-	joint, err := endsOpen(dst, info.Size)
-	if err == nil { // a full disk must not tear a line
-		err = dst.Reserve(info.Size, s.to-s.from+1)
+	// A full disk must not tear a line.
+	if err := dst.Reserve(info.Size, s.to-s.from+1); err != nil {
+		return err
 	}
-	for first := true; err == nil && s.from < s.to; first = false {
-		var data []byte
-		if !first {
-			joint = e.awaitLineEnd(dst)
-		}
-		if data, err = e.nextLines(src, s.from, s.to); err != nil {
-			break
+	for patience := shutOutTime; s.from < s.to; {
+		data, err := e.nextLines(src, s.from, s.to)
+		if err != nil {
+			return err
 		}
 		s.from += int64(len(data))
-		if joint {
-			data = append([]byte{'\n'}, data...)
-			joint = false
+		if patience, err = e.appendPiece(dst, data, patience); err != nil {
+			return err
 		}
-		_, err = dst.Write(data)
 	}
-	return err
+	return nil
 }
 
-// lineEnd returns the length of f and whether it ends without a newline. If it
-// does, and another process has it open, the rest of the line may still come:
-// that is errMidLine.
+// appendPiece returns how patient to be with the next piece: not at all where
+// somebody has the file open for good.
+func (e *engine) appendPiece(dst storefs.File, data []byte, patience time.Duration) (time.Duration, error) {
+	release, alone, open, err := e.holdEnd(dst, patience)
+	if !alone {
+		patience = 0
+	}
+	if errors.Is(err, errMidLine) {
+		open, err = e.awaitLineEnd(dst), nil
+	}
+	defer release()
+	if err != nil {
+		return patience, err
+	}
+	if open {
+		data = append([]byte{'\n'}, data...)
+	}
+	_, err = dst.Write(data)
+	return patience, err
+}
+
+// shutOutTime is how long to try for a moment in which nobody else has a file
+// open. Writers that open it for each line leave one soon.
+const shutOutTime = 100 * time.Millisecond
+
+// holdEnd shuts others out of f, trying as long as patience lasts, and tells
+// whether it ends without a newline. If it does, and others cannot be shut out,
+// the rest of the line may still come: that is errMidLine.
+func (e *engine) holdEnd(f storefs.File, patience time.Duration) (release func(), alone, open bool, err error) {
+	release, alone, unknown := e.shutOut(f, patience)
+	info, err := f.Stat()
+	if err == nil {
+		open, err = endsOpen(f, info.Size)
+	}
+	if err == nil && open && !alone && !unknown {
+		err = errMidLine
+	}
+	return release, alone, open, err
+}
+
+// shutOut returns what lets others in again, whether they are out, and whether
+// the system cannot tell.
+func (e *engine) shutOut(f storefs.File, patience time.Duration) (release func(), alone, unknown bool) {
+	for wait := time.Millisecond; ; wait *= 2 {
+		release, ok, err := f.TryExclusive()
+		switch {
+		case ok:
+			return release, true, false
+		case err != nil:
+			return func() {}, false, true
+		case patience <= 0:
+			return func() {}, false, false
+		}
+		patience -= wait
+		if e.fs.Sleep(context.Background(), wait) != nil {
+			patience = 0
+		}
+	}
+}
+
+// lineEnd returns the length of f and whether it ends without a newline, or
+// errMidLine.
 func (e *engine) lineEnd(f storefs.File) (size int64, open bool, err error) {
 	info, err := f.Stat()
 	if err != nil {
 		return 0, false, err
 	}
-	open, err = endsOpen(f, info.Size)
-	if err != nil || !open {
+	if open, err = endsOpen(f, info.Size); err != nil || !open {
 		return info.Size, open, err
 	}
-	release, alone, err := f.TryExclusive()
-	switch {
-	case errors.Is(err, storefs.ErrUnsupported):
-		return info.Size, true, nil
-	case err != nil:
-		return info.Size, true, err
-	case !alone:
-		return info.Size, true, errMidLine
-	}
+	release, _, open, err := e.holdEnd(f, 0)
 	defer release()
-	if info, err = f.Stat(); err != nil {
-		return 0, false, err
+	if info, statErr := f.Stat(); statErr == nil {
+		return info.Size, open, err
 	}
-	open, err = endsOpen(f, info.Size)
 	return info.Size, open, err
 }
 

@@ -199,23 +199,30 @@ func (e *engine) addedIntact(f storefs.File, tg *target) (bool, error) {
 	return bytes.Equal(sum.Sum(nil), want), err
 }
 
+// planUnplaced leaves a target as it is in whose place the staged file is not:
+// the one before, or one that somebody made meanwhile.
+func (e *engine) planUnplaced(p place, tg *target, info storefs.Info) (func() error, error) {
+	next, exists, err := e.lookup(p.side(nextSuffix))
+	if err != nil {
+		return nil, err
+	}
+	waits := exists && next.Ino == tg.NextIno
+	if info.Ino != tg.Ino && (tg.Existed || !waits) {
+		return nil, needsPersonf("%s %s is neither the file before nor the one after an unfinished sweep", tg.Role, show(p.path))
+	}
+	// A power cut may have undone the renaming, but not what others wrote after it.
+	if waits && next.Size > tg.Bytes {
+		return nil, needsPersonf("%s holds more than an unfinished sweep wrote to it", show(p.side(nextSuffix)))
+	}
+	return func() error { return e.syncDir(p.dir, syncDirUndo) }, nil
+}
+
 // planRestore undoes the replacement of a target, where the run cannot be
 // finished: whoever opens the new file in the instant in which it is taken from
 // under its name writes to a file that nobody will see.
 func (e *engine) planRestore(p place, tg *target, f storefs.File, info storefs.Info, evenInUse bool) (func() error, error) {
 	if info.Ino != tg.NextIno {
-		if !tg.Existed || info.Ino != tg.Ino {
-			return nil, needsPersonf("%s %s is neither the file before nor the one after an unfinished sweep", tg.Role, show(p.path))
-		}
-		// A power cut may have undone the renaming, but not what others wrote after it.
-		next, exists, err := e.lookup(p.side(nextSuffix))
-		if err == nil && exists && next.Ino == tg.NextIno && next.Size > tg.Bytes {
-			err = needsPersonf("%s holds more than an unfinished sweep wrote to it", show(p.side(nextSuffix)))
-		}
-		if err != nil {
-			return nil, err
-		}
-		return func() error { return e.syncDir(p.dir, syncDirUndo) }, nil
+		return e.planUnplaced(p, tg, info)
 	}
 	if !evenInUse {
 		return nil, &staysError{fmt.Sprintf("%s %s is replaced already", tg.Role, show(p.path)), true}

@@ -126,7 +126,8 @@ def _plan_input(t: Transaction, journal: Journal, retained: Staged, start: int, 
     """
     file = t.input.file
     writers = file.has_writers()
-    if start < end and writers is not False:
+    grown = file.info().size != end  # then the end was perhaps measured within a line
+    if start < end and (writers is not False or grown):
         end = _ranges.after_last_newline(file, start, end)
     state = t.input.hash_of(t.input.position - start)
     content = hashlib.sha256() if state is None else state.copy()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Optional
 from recolva import _ranges
 from recolva._journal import Drain, Journal, Piece, place_of
 from recolva._places import NEW, OLD, PRIOR, Place, show
-from recolva._standing import LINE_BYTES, MidLineError, drain_deadline, line_end, next_lines
+from recolva._standing import LINE_BYTES, SHUT_OUT_SECONDS, HeldEnd, MidLineError, drain_deadline, line_end, next_lines
 from recolva._system import READ
 from recolva.errors import CommittedUncertain, NeedsRecovery, Refused
 
@@ -169,15 +169,14 @@ class Mover:
 
     def _append(self, store: File, drain: Drain, data: bytes) -> None:
         size, joint = line_end(store)
+        store.reserve(size, len(data) + 1)
         digest = hashlib.sha256(data).hexdigest()
         drain.piece = Piece(drain.from_ + len(data), store.info().inode, size, joint, digest)
         self._engine.notes.write_journal(self._home, self._journal)
-        if line_end(store)[1] != joint:  # the journal took its time
-            raise MidLineError
-        if joint:
-            data = b"\n" + data
-        store.reserve(size, len(data))
-        store.write(data)
+        with HeldEnd(self._system, store, SHUT_OUT_SECONDS) as end:
+            if end.open != joint:  # the journal took its time
+                raise MidLineError
+            store.write(b"\n" + data if joint else data)
         store.sync()
 
     def _next_piece(self, source: File, start: int, *, whole: bool) -> bytes:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Callable, Optional
 from recolva import _ranges
 from recolva._drain import check_intact
 from recolva._journal import Journal, OldInput, Target, place_of
-from recolva._places import NEW, OLD, Place, show
+from recolva._places import NEW, NEXT, OLD, PRIOR, Place, show
 from recolva._stage import staged_name
 from recolva._standing import AT_END, append_lines, await_line_end, compare_lines, standing, write_again
 from recolva._system import APPEND, CREATE, READ
@@ -17,7 +17,7 @@ from recolva.errors import NeedsRecovery, Refused
 
 if TYPE_CHECKING:
     from recolva._engine import Engine
-    from recolva._system import File
+    from recolva._system import File, System
 
 
 class UnconfirmedError(Exception):
@@ -76,13 +76,17 @@ class Forward:
         try:
             file = self._engine.data.get(place, self._engine.deadline())
         except FileNotFoundError:
-            if target.existed or target.mode == "replace":
+            if target.mode == "replace" and not target.existed:
+                return self._plan_replace(target, place)
+            if target.existed:
                 raise NeedsRecovery(f"{name} is missing") from None
             return lambda: self._add(target, place, create_beside(self._engine, place, store))
         inode = file.info().inode
         if target.mode == "replace":
+            if inode != target.next_ino and target.existed and inode == target.ino:
+                return self._plan_replace(target, place)
             if inode != target.next_ino:
-                raise NeedsRecovery(f"{name} is not the new one yet")
+                raise NeedsRecovery(f"{name} is neither the file before nor the one after an unfinished sweep")
             return lambda: self._system.sync_directory(place.directory)
         if target.existed and inode != target.ino:
             raise NeedsRecovery(f"{name} was replaced")
@@ -90,6 +94,31 @@ class Forward:
         if stand != AT_END and target.role == "audit" and not _in_one_piece(file, target):
             raise NeedsRecovery(f"{name} does not have its lines in one piece")
         return lambda: self._add(target, place, file)
+
+    def _plan_replace(self, target: Target, place: Place) -> Callable[[], None]:
+        """Put a staged file in a target's place that it has not taken yet."""
+        system, path = self._system, place.side(NEXT)
+        try:
+            staged = system.open(path, READ)
+        except FileNotFoundError:
+            raise NeedsRecovery(f"{show(path)} cannot take the place of {show(place.path)}: it is gone") from None
+        try:
+            info = staged.info()
+            if (info.inode, info.size) != (target.next_ino, target.bytes) or not added_intact(staged, target):
+                raise NeedsRecovery(f"{show(path)} is not what an unfinished sweep staged")
+        finally:
+            staged.close()
+
+        def replace() -> None:
+            prior = system.lookup(place.side(PRIOR)) if target.existed else None
+            if prior is not None and prior.inode != target.ino:
+                raise NeedsRecovery(f"{show(place.side(PRIOR))} is another file")
+            if target.existed and prior is None:
+                link_prior(system, place)
+            self._engine.data.release(place)
+            place_next(system, place, existed=target.existed)
+
+        return replace
 
     def _add(self, target: Target, place: Place, file: File) -> None:
         """Append to a target what it does not hold yet of what was staged; write the rest again."""
@@ -153,3 +182,24 @@ def create_beside(engine: Engine, place: Place, model: Optional[File]) -> File:
     if model is not None:
         file.copy_attributes(model, access_only=True)
     return file
+
+
+def link_prior(system: System, place: Place) -> None:
+    """Keep the file that is about to be replaced under a second name."""
+    system.link(place.path, place.side(PRIOR))
+    system.sync_directory(place.directory)
+
+
+def place_next(system: System, place: Place, *, existed: bool) -> None:
+    """Give the staged file the target's name.
+
+    Where there was none, by a link, which never goes over a file that somebody made meanwhile.
+    """
+    if existed:
+        system.rename(place.side(NEXT), place.path)
+    else:
+        try:
+            system.link(place.side(NEXT), place.path)
+        except FileExistsError:
+            raise Refused("it was made meanwhile") from None
+    system.sync_directory(place.directory)

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, NoReturn
 
 from recolva import _ranges
 from recolva._commit import check_still_there
-from recolva._forward import UnconfirmedError, create_beside
+from recolva._forward import UnconfirmedError, create_beside, link_prior, place_next
 from recolva._journal import Journal, Target, place_of
-from recolva._places import JOURNAL, NEW, NEXT, OLD, PRIOR, Member, show
+from recolva._places import JOURNAL, NEW, NEXT, OLD, Member, show
 from recolva._stage import Staged, opened
 from recolva._standing import Span, append_lines, compare_lines
 from recolva._undo import added_intact
@@ -171,16 +171,14 @@ def _replace_target(t: Transaction, target: Target, member: Member, staged: Stag
     if (current is not None) != target.existed or (current is not None and current.inode != target.ino):
         raise Refused("it was replaced meanwhile")
     if current is not None:
-        system.link(place.path, place.side(PRIOR))
-        system.sync_directory(place.directory)
+        link_prior(system, place)
     # Cooperating writers that find the new file wait for the commit.
     if not opened(staged).try_lock():
         raise Refused(f"{show(place.side(NEXT))} is locked by another process")
     if not system.renames_open_files:
         t.data.release(place)
         staged.close()
-    system.rename(place.side(NEXT), place.path)
-    system.sync_directory(place.directory)
+    place_next(system, place, existed=target.existed)
 
 
 def _replace_input(t: Transaction) -> None:

@@ -140,6 +140,7 @@ class _Restoring:
                 raise _NotMergedError
             if not self._merged:
                 self._await_line(store)
+            store.close()  # others are shut out of it where nobody has it open
             try:
                 transaction.commit(None, self._run_line)
             except Refused:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from recolva._engine import Engine
     from recolva._journal import Target
-    from recolva._system import File
+    from recolva._system import File, System
 
 PIECE_BYTES = 1 << 20
 """Aimed length of a piece of whole lines."""
@@ -184,6 +184,43 @@ def line_end(file: File) -> tuple[int, bool]:
         file.end_exclusive()
 
 
+class HeldEnd:
+    """Shuts others out of a file while something is appended, if such a moment comes.
+
+    Writers that open it for each line leave one soon; `patience` is how many seconds to try.
+    `open` tells whether the file ends without a newline. If it does, and others cannot be shut
+    out, the rest of the line may still come: entering raises MidLineError.
+    """
+
+    def __init__(self, system: System, file: File, patience: float) -> None:
+        self._system, self._file, self._patience = system, file, patience
+        self.open = False
+        self.alone: Optional[bool] = None
+        """None where the system cannot tell."""
+
+    def __enter__(self) -> HeldEnd:  # noqa: PYI034 - Python 3.9 has no Self
+        wait = 0.001
+        while not (alone := self._file.try_exclusive()) and alone is not None and self._patience > 0:
+            self._system.sleep(wait)
+            self._patience, wait = self._patience - wait, 2 * wait
+        self.alone = alone
+        try:
+            self.open = _ranges.ends_open(self._file, self._file.info().size)
+            if self.open and alone is False:
+                raise MidLineError
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.alone:
+            self._file.end_exclusive()
+
+
+SHUT_OUT_SECONDS = 0.1
+
+
 def await_line_end(engine: Engine, file: File) -> bool:
     """Give others a little time to end a line; tell whether the file ends without a newline then."""
     deadline = drain_deadline(engine)
@@ -203,17 +240,27 @@ def _ends_open(file: File) -> Optional[bool]:
 
 
 def append_lines(engine: Engine, file: File, source: File, span: Span) -> None:
-    """Append a range of lines, each piece with one write, so that no other writer can cut a line.
+    """Append a range of lines in pieces of whole lines, each with one write.
 
-    A newline goes before them where the last one is missing.
+    A newline goes before them where the last one is missing. Nobody else has the file open
+    while a piece is written, if such a moment comes.
     """
-    size = file.info().size
-    joint = b"\n" if _ranges.ends_open(file, size) else b""
-    file.reserve(size, span.end - span.start + 1)  # a full disk must not tear a line
-    for number, data in enumerate(_pieces(source, span)):
-        if number:
-            joint = b"\n" if await_line_end(engine, file) else b""
-        file.write(joint + data)
+    file.reserve(file.info().size, span.end - span.start + 1)  # a full disk must not tear a line
+    patience = SHUT_OUT_SECONDS
+    for data in _pieces(source, span):
+        patience = _append_piece(engine, file, data, patience)
+
+
+def _append_piece(engine: Engine, file: File, data: bytes, patience: float) -> float:
+    """Return how patient to be with the next piece: not at all where somebody has the file open for good."""
+    held = HeldEnd(engine.system, file, patience)
+    try:
+        with held:
+            file.write(b"\n" + data if held.open else data)
+    except MidLineError:
+        file.write(b"\n" + data if await_line_end(engine, file) else data)
+        return 0
+    return patience if held.alone else 0
 
 
 def _pieces(source: File, span: Span) -> Iterator[bytes]:

@@ -89,6 +89,20 @@ class Undo:
         self._system.remove(place.path)
         self._system.sync_directory(place.directory)
 
+    def _plan_unplaced(self, target: Target, place: Place, info: Info) -> Callable[[], None]:
+        """Leave a target as it is in whose place the staged file is not."""
+        system = self._system
+        waiting = system.lookup(place.side(NEXT))
+        ours_waits = waiting is not None and waiting.inode == target.next_ino
+        made_meanwhile = not target.existed and ours_waits
+        if info.inode != target.ino and not made_meanwhile:
+            text = "is neither the file before nor the one after an unfinished sweep"
+            raise NeedsRecovery(f"{target.role} {show(place.path)} {text}")
+        # A power cut may have undone the renaming, but not what others wrote after it.
+        if ours_waits and waiting is not None and waiting.size > target.bytes:
+            raise NeedsRecovery(f"{show(place.side(NEXT))} holds more than an unfinished sweep wrote to it")
+        return lambda: system.sync_directory(place.directory)
+
     def _plan_restore(self, target: Target, place: Place, file: File, info: Info) -> Callable[[], None]:
         """Undo the replacement of a target, where the run cannot be finished.
 
@@ -97,14 +111,7 @@ class Undo:
         """
         system = self._system
         if info.inode != target.next_ino:
-            if not target.existed or info.inode != target.ino:
-                text = "is neither the file before nor the one after an unfinished sweep"
-                raise NeedsRecovery(f"{target.role} {show(place.path)} {text}")
-            # A power cut may have undone the renaming, but not what others wrote after it.
-            waiting = system.lookup(place.side(NEXT))
-            if waiting is not None and waiting.inode == target.next_ino and waiting.size > target.bytes:
-                raise NeedsRecovery(f"{show(place.side(NEXT))} holds more than an unfinished sweep wrote to it")
-            return lambda: system.sync_directory(place.directory)
+            return self._plan_unplaced(target, place, info)
         if not self._even_in_use:
             raise StaysError(f"{target.role} {show(place.path)} is replaced already", in_use=True)
         if info.size != target.bytes or not added_intact(file, target):
