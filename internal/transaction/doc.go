@@ -76,15 +76,18 @@
 //     lines, up to about 1 MiB.
 //     If the archive is longer then than expected, others wrote between our
 //     writes: it must hold all our lines, among theirs; an audit must hold ours
-//     in one piece. In replace mode: link the file to prior,
-//     directory fsync, rename next over it, directory fsync.
+//     in one piece. A piece is written while nobody else has the file open, if
+//     such a moment comes within a tenth of a second. In replace mode: link the
+//     file to prior, directory fsync, rename next over it, directory fsync; where
+//     there was none, link next to the name, which goes over nothing.
 //  7. Link the input to old, directory fsync. flock new. Check the input's
 //     inode. Rename new over the input, directory fsync: committed.
 //     Where the input stays, removing the journal is the commit point.
 //  8. Unlock. Drain: while old has a writer (Linux: F_SETLEASE F_RDLCK is
 //     refused) or is longer than what was carried, move its whole lines to the
 //     store, each piece journalled first, but none while the store ends within a
-//     line and another process has it open: its rest may come. Without leases: until it has not
+//     line and another process has it open: its rest may come. It is written as
+//     in step 6. Without leases: until it has not
 //     grown for a fifth of a second. After at most two seconds with a writer:
 //     class Uncertain, the journal and old stay, and the next run goes on.
 //     Then the same from prior to an archive that was replaced.
@@ -176,8 +179,8 @@
 //     line of ours, there is nothing to be cut. Else it must be rolled forward;
 //     so too if somebody else has the file open.
 //   - replace: if the file's inode is next_ino, it must be rolled forward: who
-//     found the new file may write to it. If it still has its inode, nothing is
-//     to be done.
+//     found the new file may write to it. If it still has its inode, or somebody
+//     made it meanwhile while next still waits, nothing is to be done.
 //   - the first new.bytes of new must have the sum new.sha256, else somebody
 //     changed the store in place before a power cut undid the rename: a person
 //     is needed.
@@ -193,7 +196,8 @@
 //   - the input to be the inode old.ino, its first old.bytes to have the sum
 //     old.sha256, and drain to be null;
 //   - new to be there, its first new.bytes with the sum new.sha256;
-//   - a replaced target to have the inode next_ino; an appended one to be there
+//   - a replaced target to have the inode next_ino, or next to be there as it was
+//     staged, and then it takes the target's place now; an appended one to be there
 //     with its inode, or not to have existed; an audit to hold all of its block
 //     in one piece, or nothing but a part of it at its end.
 //

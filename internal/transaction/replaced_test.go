@@ -283,3 +283,67 @@ func TestDrainSplitsNoLine(t *testing.T) {
 		}
 	}
 }
+
+// making is a file system on which somebody makes a file right before a link
+// would get its name.
+type making struct {
+	storefs.FS
+	at   string
+	make func()
+}
+
+func (m making) Link(oldName, newName string) error {
+	if newName == m.at {
+		m.make()
+	}
+	return m.FS.Link(oldName, newName)
+}
+
+// An archive that somebody makes in the last instant is never replaced, and no
+// person is needed for it.
+func TestArchiveMadeMeanwhile(t *testing.T) {
+	s := openShop(t)
+	s.files.ArchiveMode = Replace
+	before := s.get("store")
+	s.fs = making{storefs.OS(), s.path("archive"), func() { s.put("archive", "precious\n") }}
+	if err := s.sweep(nil); ClassOf(err) != Refused || !strings.Contains(err.Error(), "it was made meanwhile") {
+		t.Errorf("got %v, want a refusal", err)
+	}
+	if s.get("store") != before || s.get("archive") != "precious\n" {
+		t.Errorf("the store is %q and the archive %q", s.get("store"), s.get("archive"))
+	}
+	s.noneLeft()
+}
+
+// A run that was stopped before it replaced its audit, and behind whose lines
+// in the archive somebody has written, is finished with the new audit.
+func TestReplacedAuditIsFinished(t *testing.T) {
+	s := openShop(t)
+	s.put("audit", "earlier\n")
+	s.files.AuditMode = Replace
+	s.fs = stopped{storefs.OS(), s.path("audit"), true}
+	func() {
+		defer func() {
+			if _, ok := recover().(killed); !ok {
+				t.Fatal("the sweep was not stopped")
+			}
+		}()
+		_ = s.sweep(nil)
+	}()
+	writer := s.appendTo("archive")
+	_, _ = writer.WriteString("late\n")
+	_ = writer.Close()
+	if err := s.recover(); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := s.get("archive"), record("b", false)+"\nlate\n"; got != want {
+		t.Errorf("the archive is %q, want %q", got, want)
+	}
+	if got, want := s.get("store"), record("a", true)+"\n"+record("c", true)+"\n"; got != want {
+		t.Errorf("the store is %q, want %q", got, want)
+	}
+	if got := s.get("audit"); !strings.HasPrefix(got, `{"id":"a","pruned":false}`) {
+		t.Errorf("the audit is %q", got)
+	}
+	s.noneLeft()
+}

@@ -392,3 +392,18 @@ def test_a_drain_splits_no_line(home: Path, monkeypatch: pytest.MonkeyPatch, pat
     slow[0].close()
     jsonl.recover(store)
     assert store.read_bytes() == NEW + NEW + fresh
+
+
+def test_an_archive_made_meanwhile_is_never_replaced(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What somebody makes in the last instant stays, and no person is needed for it."""
+    link = System.link
+
+    def linked(self: System, path: str, other: str) -> None:
+        if other == str(home / "archive.jsonl"):
+            (home / "archive.jsonl").write_bytes(LATE)
+        link(self, path, other)
+
+    monkeypatch.setattr(System, "link", linked)
+    with pytest.raises(Refused, match="it was made meanwhile"):
+        archive(home, archive_mode="replace")
+    assert contents(home) == {"store.jsonl": OLD + NEW, "archive.jsonl": LATE}
