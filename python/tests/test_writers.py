@@ -76,7 +76,8 @@ def command(kind: str, store: Path, stop: Path) -> list[str]:
 
 def sweep(store: Path, archive: Path, choose: random.Random, *, kill: bool) -> str:
     """Sweep once; say how it ended."""
-    fault = Fault(choose.randint(1, 75), choose.choice(("kill", "torn"))) if kill else Fault()
+    # A kill tears no write that stays within a page, as those of these short lines do.
+    fault = Fault(choose.randint(1, 75), "kill") if kill else Fault()
     layer = Layer(System(), fault)
     try:
         with using(layer):
@@ -106,9 +107,11 @@ def test_no_line_is_lost_or_twice(tmp_path, texts, kind):
         limit = time.monotonic() + 60
         while not stop.with_suffix(".started").exists() and time.monotonic() < limit:
             time.sleep(0.01)
-        for number in range(SWEEPS):
-            ends[sweep(store, archive, choose, kill=number % 4 == 3)] += 1
-        stop.touch()
+        try:
+            for number in range(SWEEPS):
+                ends[sweep(store, archive, choose, kill=number % 4 == 3)] += 1
+        finally:
+            stop.touch()  # else the writer would go on for ever
         out, _ = writer.communicate(timeout=60)
     written = int(out)
     assert sweep(store, archive, choose, kill=False) == "done"
