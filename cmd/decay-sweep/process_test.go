@@ -50,7 +50,7 @@ func TestRealSignals(t *testing.T) {
 		if _, err := io.WriteString(stdin, `{"id":"a","last_accessed_ms":1}`+"\n"); err != nil {
 			t.Fatal(err)
 		}
-		for staged := filepath.Join(dir, ".audit.recolva-aud"); ; time.Sleep(time.Millisecond) {
+		for staged := filepath.Join(dir, ".audit.recolva-next"); ; time.Sleep(time.Millisecond) {
 			if _, err := os.Stat(staged); err == nil {
 				break
 			}

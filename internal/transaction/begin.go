@@ -152,10 +152,38 @@ func (t *Transaction) openStage() (err error) {
 			return err
 		}
 	}
-	if t.files.audit != nil {
-		t.stage.audit, err = t.stageAt(t.stagedPath(t.files.audit))
+	if t.files.audit == nil {
+		return nil
 	}
+	if !t.opts.Mutate && !t.files.audit.exists {
+		if err := t.stageNewAudit(); err != nil || t.stage.audit != nil {
+			return err
+		}
+	}
+	t.stage.audit, err = t.stageAt(t.stagedPath(t.files.audit))
 	return err
+}
+
+// stageNewAudit stages the new audit of a dry-run where it only needs its name
+// to be in place, as in replace mode: nothing is copied then. It stages nothing
+// where the file system has no hard links, which give this name.
+func (t *Transaction) stageNewAudit() error {
+	m := t.files.audit
+	s, err := t.stageAt(m.side(nextSuffix))
+	if err != nil {
+		return err
+	}
+	t.stage.audit = s
+	probe := m.side(priorSuffix)
+	if t.fs.Link(s.path, probe) == nil {
+		m.mode = Replace
+		if err = t.remove(probe); err != nil {
+			t.locks.remain()
+		}
+		return err
+	}
+	t.stage.audit = nil
+	return errors.Join(s.close(), t.remove(s.path))
 }
 
 // stagedPath says where the bytes for an archive or audit wait: beside the

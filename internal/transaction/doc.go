@@ -23,6 +23,7 @@
 //	journal      the home          what is being done (journal.tmp while written)
 //	pending      archive, audit    where the journal is (pending.tmp while written)
 //	next, prior  archive, audit    replace mode: the new file; a hard link to the one before
+//	                               (prior is made and removed once to see whether links can be)
 //
 // The home is the input; in a dry-run, which only writes an audit, it is the
 // audit (and then no pending pointer is needed). Symbolic links are resolved

@@ -347,3 +347,28 @@ func TestReplacedAuditIsFinished(t *testing.T) {
 	}
 	s.noneLeft()
 }
+
+// linkless is a file system without hard links, like FAT.
+type linkless struct{ storefs.FS }
+
+func (linkless) Link(_, _ string) error { return os.ErrPermission }
+
+// A dry-run makes its new audit whether or not the file system has hard links.
+func TestDryRunMakesItsAudit(t *testing.T) {
+	for staged, fsys := range map[string]storefs.FS{nextSuffix: storefs.OS(), audSuffix: linkless{storefs.OS()}} {
+		s := openShop(t)
+		s.fs, s.opts.Mutate, s.files = fsys, false, Files{Input: s.files.Input, Audit: s.files.Audit}
+		err := s.sweep(func() {
+			for _, suffix := range []string{nextSuffix, audSuffix, priorSuffix} {
+				_, err := os.Stat(placeAt(s.files.Audit).side(suffix))
+				if there := err == nil; there != (suffix == staged) {
+					t.Errorf("staged in %s: %s is there: %t", staged, suffix, there)
+				}
+			}
+		})
+		if err != nil || strings.Count(s.get("audit"), "\n") != 4 {
+			t.Errorf("staged in %s: %v, audit %q", staged, err, s.get("audit"))
+		}
+		s.noneLeft()
+	}
+}

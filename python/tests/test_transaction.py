@@ -140,6 +140,24 @@ def test_audit_blocks_form_a_chain(home: Path) -> None:
     assert contents(home)["store.jsonl"] == OLD + NEW
 
 
+@pytest.mark.parametrize("links", [True, False])
+def test_a_scan_makes_its_audit(home: Path, monkeypatch: pytest.MonkeyPatch, links: bool) -> None:
+    """A new audit gets its name by a hard link, or is copied where the file system has none."""
+    linked: list[str] = []
+
+    def link(_system: System, path: str, other: str) -> None:
+        if not links:
+            raise PermissionError(1, "no links")
+        os.link(path, other)
+        linked.append(os.path.basename(other))
+
+    monkeypatch.setattr(System, "link", link)
+    jsonl.scan_exponential_jsonl(home / "store.jsonl", audit=home / "audit.jsonl", **ARGUMENTS)
+    assert linked == [".audit.jsonl.recolva-prior", "audit.jsonl"][: 2 * links]
+    assert contents(home)["audit.jsonl"].count(b"\n") == 3
+    assert sorted(contents(home)) == ["audit.jsonl", "store.jsonl"]
+
+
 def test_paths_are_shown_safely(home: Path) -> None:
     """A path with control characters reaches an error text escaped."""
     path = home / "a\x1b[2J\n"

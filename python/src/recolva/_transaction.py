@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Optional
 from recolva import _commit, _perform
 from recolva._audit import NO_PREVIOUS
 from recolva._engine import Engine
-from recolva._places import ADD, AUD, NEW, NEXT, Files, Member, Members
+from recolva._places import ADD, AUD, NEW, NEXT, PRIOR, Files, Member, Members
 from recolva._recover import Recovery, Settler
 from recolva._stage import Final, Input, Last, RunLine, Staged, chain_link
 from recolva._system import READ
@@ -127,7 +127,31 @@ class Transaction:
             archive = self.members.archive
             self.pruned = Staged(self.system, None if archive is None else self._staged_path(archive))
         if self.members.audit is not None:
-            self.audit = Staged(self.system, self._staged_path(self.members.audit))
+            if not self.files.mutate and self.members.audit.info is None:
+                self._stage_new_audit(self.members.audit)
+            if self.audit is None:
+                self.audit = Staged(self.system, self._staged_path(self.members.audit))
+
+    def _stage_new_audit(self, member: Member) -> None:
+        """Stage the new audit of a dry-run where it only needs its name to be in place.
+
+        So in replace mode: nothing is copied then. Stages nothing where the file system has no
+        hard links, which give this name.
+        """
+        path, probe = member.place.side(NEXT), member.place.side(PRIOR)
+        staged = self.audit = Staged(self.system, path)
+        try:
+            self.system.link(path, probe)
+        except OSError:
+            self.audit = None
+            staged.drop()
+            return
+        member.mode = "replace"
+        try:
+            self.system.remove(probe)
+        except OSError:
+            self.remain()
+            raise
 
     def _staged_path(self, member: Member) -> str:
         """Say where bytes wait: beside the home to be appended, else beside the file they replace."""
