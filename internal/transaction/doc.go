@@ -23,7 +23,7 @@
 //	journal      the home          what is being done (journal.tmp while written)
 //	pending      archive, audit    where the journal is (pending.tmp while written)
 //	next, prior  archive, audit    replace mode: the new file; a hard link to the one before
-//	                               (prior is made and removed once to see whether links can be)
+//	                               (a dry-run makes and removes prior to see whether links can be)
 //
 // The home is the input; in a dry-run, which only writes an audit, it is the
 // audit (and then no pending pointer is needed). Symbolic links are resolved
@@ -80,7 +80,8 @@
 //     in one piece. A piece is written while nobody else has the file open, if
 //     such a moment comes within a tenth of a second. In replace mode: link the
 //     file to prior, directory fsync, rename next over it, directory fsync; where
-//     there was none, link next to the name, which goes over nothing.
+//     there was none, link next to the name, which goes over nothing. The new audit
+//     of a dry-run is always put in place so, and not copied, where links can be made.
 //  7. Link the input to old, directory fsync. flock new. Check the input's
 //     inode. Rename new over the input, directory fsync: committed.
 //     Where the input stays, removing the journal is the commit point.
