@@ -2,11 +2,8 @@ package storefs
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"time"
 )
 
@@ -61,28 +58,6 @@ func (osFS) Sleep(ctx context.Context, d time.Duration) error {
 	case <-timer.C:
 		return nil
 	}
-}
-
-func (osFS) RealPath(name string) (string, error) {
-	abs, err := filepath.Abs(name)
-	if err != nil {
-		return "", err
-	}
-	real, err := filepath.EvalSymlinks(abs)
-	if err == nil || !errors.Is(err, fs.ErrNotExist) {
-		return real, err
-	}
-	if info, statErr := os.Lstat(abs); statErr == nil && info.Mode()&fs.ModeSymlink != 0 {
-		if _, statErr = os.Stat(abs); statErr == nil { // as /dev/stdin, and /proc/self/fd/N
-			return "", fmt.Errorf("%q leads to an open file or pipe that has no name", name)
-		}
-		return "", fmt.Errorf("%q is a symbolic link to a missing file", name)
-	}
-	dir, err := filepath.EvalSymlinks(filepath.Dir(abs))
-	if err != nil {
-		return "", err
-	}
-	return filepath.Join(dir, filepath.Base(abs)), nil
 }
 
 // osFile adds to *os.File what the protocol needs beyond it; the rest is in

@@ -20,6 +20,16 @@ func interrupted(err error) bool { return errors.Is(err, syscall.EINTR) }
 // leased tells that an open was refused because of somebody's lease.
 func leased(err error) bool { return errors.Is(err, syscall.EWOULDBLOCK) }
 
+// absolute puts the working directory before a name, and leaves the rest as it
+// is.
+func absolute(name string) (string, error) {
+	if name == "" || name[0] == '/' {
+		return name, nil
+	}
+	dir, err := os.Getwd()
+	return dir + "/" + name, err
+}
+
 func lstat(name string) (Info, error) {
 	info, err := os.Lstat(name)
 	if err != nil {

@@ -33,6 +33,9 @@ func unlink(name string) error {
 	return os.Remove(name)
 }
 
+// absolute drops each ".." with what stands before it, as the system does.
+func absolute(name string) (string, error) { return filepath.Abs(name) }
+
 func lstat(name string) (Info, error) {
 	info, err := os.Lstat(name)
 	if err != nil {

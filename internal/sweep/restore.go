@@ -91,6 +91,17 @@ func (r *restore) settle(ctx context.Context) error {
 	if err := r.checkAliases(); err != nil {
 		return err
 	}
+	// What is looked at here must be what the transaction changes, whatever
+	// becomes of a symbolic link meanwhile.
+	for _, path := range []*string{&r.job.Store, &r.job.Archive, &r.job.Audit} {
+		if *path != "" {
+			real, err := storefs.OS().RealPath(*path)
+			if err != nil {
+				return failed(err)
+			}
+			*path = real
+		}
+	}
 	for _, path := range []string{r.job.Archive, r.job.Store} {
 		if r.job.DryRun {
 			if err := ledger.CheckSettled(path); err != nil {

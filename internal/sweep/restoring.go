@@ -92,11 +92,7 @@ func (t *restoring) awaitLine(ctx context.Context) error {
 // lookAtStore tells whether a program has the store open for writing, where the
 // system can tell, and whether it ends without a newline.
 func (t *restoring) lookAtStore() (writers, open bool, err error) {
-	path, err := storefs.OS().RealPath(t.job.Store)
-	if err != nil {
-		return false, false, failed(err)
-	}
-	f, err := storefs.OS().OpenFile(path, os.O_RDONLY, 0)
+	f, err := storefs.OS().OpenFile(t.job.Store, os.O_RDONLY, 0)
 	if err != nil {
 		return false, false, failed(err)
 	}

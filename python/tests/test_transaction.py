@@ -34,6 +34,22 @@ def test_symlink_keeps_pointing(home: Path) -> None:
     assert contents(home / "real") == {"store.jsonl": NEW}
 
 
+def test_a_path_leads_where_the_system_follows_it(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a symbolic link, ".." is the parent of what the link names."""
+    home = home.resolve()
+    (home / "x").mkdir()
+    (home / "other" / "sub").mkdir(parents=True)
+    (home / "x" / "link").symlink_to("../other/sub")
+    (home / "other" / "store").write_bytes(OLD)
+    monkeypatch.chdir(home / "x" / "link")
+    for name in ("store", "new"):
+        for path in (f"{home}/x/link/../{name}", f"../{name}", f"../../x/link/../{name}"):
+            assert SYSTEM.real_path(path) == str(home / "other" / name)
+    for path in (f"{home}/none/../x", f"{home}/none/new"):
+        with pytest.raises(FileNotFoundError):
+            SYSTEM.real_path(path)
+
+
 def test_mode_owner_and_attributes_stay(home: Path) -> None:
     """The new store has the mode, owner and attributes of the old; new files get them from it."""
     store = home / "store.jsonl"

@@ -15,7 +15,7 @@ from recolva._ledger import BOM, Audit, Line, Span
 from recolva._locks import Deadline
 from recolva._places import Files, show
 from recolva._recover import recover_at
-from recolva._system import READ
+from recolva._system import READ, SYSTEM
 from recolva._transaction import Options, Transaction
 from recolva.errors import InvalidArgument, Refused
 
@@ -77,6 +77,14 @@ def restore(job: RestoreJob) -> Restored:
     """Restore; on any error but CommittedUncertain nothing has changed."""
     os.stat(job.archive)  # noqa: PTH116 - a path may be of any kind
     _check_aliases(job)
+    # What is looked at here must be what the transaction changes, whatever becomes of a
+    # symbolic link meanwhile.
+    real_path = SYSTEM.real_path
+    job = job._replace(
+        store=real_path(job.store),
+        archive=real_path(job.archive),
+        audit=None if job.audit is None else real_path(job.audit),
+    )
     for path in (job.archive, job.store):
         recover_at(Engine(job.options.lock_timeout), path)
     if job.run_id:
@@ -322,8 +330,7 @@ class _Opened:
     """A file to be looked at, closed at the end."""
 
     def __init__(self, transaction: Transaction, path: str) -> None:
-        system = transaction.system
-        self._file = system.open(system.real_path(path), READ)
+        self._file = transaction.system.open(path, READ)
 
     def __enter__(self) -> File:
         return self._file

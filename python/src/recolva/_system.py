@@ -231,6 +231,12 @@ class File:
             os.close(fd)
 
 
+def _check_same(named: str, path: str, real: str) -> None:
+    """Refuse a path that the system follows elsewhere than its links say, as below /proc/PID/root."""
+    if not os.path.samestat(os.stat(path), os.lstat(real)):
+        raise OSError(errno.EINVAL, f"Not where its links lead, {real!r}: name the file itself", named)
+
+
 class System:
     """The operating system as the protocol sees it."""
 
@@ -280,19 +286,27 @@ class System:
             os.close(directory)
 
     def real_path(self, path: str) -> str:
-        """Make a path absolute and free of symbolic links; the last part may be missing."""
-        path = os.path.abspath(path)
+        """Make a path absolute and free of symbolic links, on the way that the system goes.
+
+        The last part may be missing. What stands before a ".." may be a symbolic link, so the
+        path must not be shortened as text before.
+        """
+        named = path
+        if sys.platform == "win32":
+            path = os.path.abspath(path)  # as the system does it
         try:
             os.stat(path)
         except FileNotFoundError:
             if os.path.islink(path):
-                raise FileNotFoundError(errno.ENOENT, "Symbolic link to a missing file", path) from None
-            directory = os.path.dirname(path)
-            os.stat(directory)
-            return os.path.join(os.path.realpath(directory), os.path.basename(path))
+                raise FileNotFoundError(errno.ENOENT, "Symbolic link to a missing file", named) from None
+            directory = os.path.dirname(path) or "."
+            real_directory = os.path.realpath(directory)
+            _check_same(named, directory, real_directory)
+            return os.path.join(real_directory, os.path.basename(path))
         real = os.path.realpath(path)
         if not os.path.lexists(real):  # as /dev/stdin, and /proc/self/fd/N
-            raise FileNotFoundError(errno.ENOENT, "Leads to an open file or pipe that has no name", path)
+            raise FileNotFoundError(errno.ENOENT, "Leads to an open file or pipe that has no name", named)
+        _check_same(named, path, real)
         return real
 
     def network(self, directory: str) -> str:
