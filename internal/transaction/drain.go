@@ -16,8 +16,7 @@ import (
 )
 
 const (
-	pieceBytes = 1 << 20  // aimed length of a piece of whole lines
-	lineBytes  = 96 << 20 // a longer line is moved in parts
+	pieceBytes = 1 << 20 // aimed length of a piece of whole lines
 	// graceTime is how long the old input must not grow where the system
 	// cannot tell whether it has a writer.
 	graceTime = 200 * time.Millisecond
@@ -247,7 +246,7 @@ func (m *mover) nextPiece(whole bool) ([]byte, error) {
 		return nil, err
 	}
 	data, err := m.nextLines(m.source, m.journal.Drain.From, info.Size)
-	if n := len(data); n > 0 && n < lineBytes && data[n-1] != '\n' && !whole {
+	if n := len(data); n > 0 && data[n-1] != '\n' && !whole {
 		return nil, err
 	}
 	return data, err

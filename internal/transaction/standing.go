@@ -176,7 +176,7 @@ func (e *engine) afterLine(f storefs.File, at, size int64) (int64, error) {
 
 // lineAt reads the line that begins at from, at most up to end.
 func (e *engine) lineAt(f storefs.File, from, end int64) ([]byte, error) {
-	to, err := e.afterLine(f, from, min(end, from+lineBytes))
+	to, err := e.afterLine(f, from, end)
 	if err != nil {
 		return nil, err
 	}
@@ -304,7 +304,9 @@ func (e *engine) awaitLineEnd(f storefs.File) bool {
 }
 
 // nextLines reads whole lines of about pieceBytes from f[from:end), or one line
-// that is longer, up to lineBytes; what ends without a newline may be the rest.
+// that is longer; what ends without a newline is the rest. A line is never cut:
+// a part of ours at the end of a file would look like the begun line of another
+// program.
 func (e *engine) nextLines(f storefs.File, from, end int64) ([]byte, error) {
 	for size := int64(min(pieceBytes, 4*e.chunk())); ; size *= 2 {
 		n := min(size, end-from)
@@ -318,7 +320,7 @@ func (e *engine) nextLines(f storefs.File, from, end int64) ([]byte, error) {
 		if i := bytes.LastIndexByte(data, '\n'); i >= 0 {
 			return data[:i+1], nil
 		}
-		if from+n == end || size >= lineBytes {
+		if from+n == end {
 			return data, nil
 		}
 	}

@@ -14,6 +14,7 @@ import pytest
 from recolva import _journal, _kernel_calls, _system, _transaction, jsonl
 from recolva._locks import duration
 from recolva._places import Files, Place
+from recolva._standing import next_lines
 from recolva._system import SYSTEM, System
 from recolva.errors import CommittedUncertain, InvalidRecord, Refused
 from tests.homes import ARGUMENTS, DAY, LATE, NEW, NOW, OLD, archive, contents
@@ -298,6 +299,23 @@ def test_a_lease_shows_writers_and_outlives_a_break(home: Path) -> None:
     thread.join(10)
     os.close(opened[0])
     file.close()
+
+
+def test_a_long_line_is_one_piece(tmp_path: Path) -> None:
+    """A line is moved whole, whatever its length."""
+    length = 129 << 20
+    sparse = tmp_path / "sparse"
+    with sparse.open("wb") as file:
+        file.truncate(length)
+        file.seek(length)
+        file.write(b"\nnext\n")
+    opened = SYSTEM.open(str(sparse), _system.READ)
+    try:
+        data = next_lines(opened, 0, length + 6)
+        assert len(data) > length
+        assert data.endswith(b"\n")
+    finally:
+        opened.close()
 
 
 def test_appending_waits_for_a_look(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Optional
 from recolva import _ranges
 from recolva._journal import Drain, Journal, Piece, place_of
 from recolva._places import NEW, OLD, PRIOR, Place, show
-from recolva._standing import LINE_BYTES, SHUT_OUT_SECONDS, HeldEnd, MidLineError, drain_deadline, line_end, next_lines
+from recolva._standing import SHUT_OUT_SECONDS, HeldEnd, MidLineError, drain_deadline, line_end, next_lines
 from recolva._system import READ
 from recolva.errors import CommittedUncertain, NeedsRecovery, Refused
 
@@ -185,7 +185,7 @@ class Mover:
         A last line without newline counts only when whole.
         """
         data = next_lines(source, start, source.info().size)
-        return data if whole or data.endswith(b"\n") or len(data) >= LINE_BYTES else b""
+        return data if whole or data.endswith(b"\n") else b""
 
     def _resume(self, source: File, drain: Drain) -> None:
         """Settle the piece that a crash interrupted: it is in the store, or a part of it, or nothing."""

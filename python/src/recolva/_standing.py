@@ -21,9 +21,6 @@ if TYPE_CHECKING:
 PIECE_BYTES = 1 << 20
 """Aimed length of a piece of whole lines."""
 
-LINE_BYTES = 96 << 20
-"""A longer line is moved in parts."""
-
 AT_END, AMID, NOWHERE = "at end", "amid", "nowhere"
 """Where it stands: with nothing of others behind it; whole lines of it among bytes of others; not there."""
 
@@ -156,7 +153,7 @@ def after_line(file: File, start: int, end: int) -> int:
 
 
 def _line_at(file: File, start: int, end: int) -> bytes:
-    return _ranges.read_full(file, start, after_line(file, start, min(end, start + LINE_BYTES)) - start)
+    return _ranges.read_full(file, start, after_line(file, start, end) - start)
 
 
 class MidLineError(Exception):
@@ -274,7 +271,8 @@ def _pieces(source: File, span: Span) -> Iterator[bytes]:
 def next_lines(source: File, start: int, end: int) -> bytes:
     """Read whole lines of about the aimed length from [start, end), or one line that is longer.
 
-    What ends without a newline may be all that is left.
+    What ends without a newline is the rest. A line is never cut: a part of ours at the end of a
+    file would look like the begun line of another program.
     """
     size = PIECE_BYTES
     while start < end:
@@ -282,7 +280,7 @@ def next_lines(source: File, start: int, end: int) -> bytes:
         cut = data.rfind(b"\n") + 1
         if cut:
             return data[:cut]
-        if start + len(data) == end or size >= LINE_BYTES:
+        if start + len(data) == end:
             return data
         size *= 2
     return b""
