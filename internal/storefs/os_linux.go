@@ -3,6 +3,8 @@ package storefs
 import (
 	"errors"
 	"fmt"
+	"os"
+	"runtime"
 	"strings"
 	"syscall"
 	"unsafe"
@@ -45,20 +47,43 @@ func (f osFile) Reserve(offset, length int64) error {
 // while nobody else has it open at all.
 func (f osFile) setLease(kind int) (bool, error) {
 	err := f.call("lease", func(fd uintptr) error {
-		_, _, errno := syscall.Syscall(syscall.SYS_FCNTL, fd, syscall.F_SETLEASE, uintptr(kind))
-		if errno != 0 {
-			return errno
+		err := fcntlLease(fd, kind)
+		if errors.Is(err, syscall.EACCES) {
+			err = asOwner(fd, func() error { return fcntlLease(fd, kind) })
 		}
-		return nil
+		return err
 	})
 	switch {
 	case err == nil:
 		return true, nil
 	case errors.Is(err, syscall.EAGAIN):
 		return false, nil
-	default: // EINVAL: no leases on this file system; EACCES: not the owner
+	default: // EINVAL: no leases on this file system; EACCES: neither the owner nor root
 		return false, fmt.Errorf("%w: %w", ErrUnsupported, err)
 	}
+}
+
+func fcntlLease(fd uintptr, kind int) error {
+	_, _, errno := syscall.Syscall(syscall.SYS_FCNTL, fd, syscall.F_SETLEASE, uintptr(kind))
+	if errno != 0 {
+		return errno
+	}
+	return nil
+}
+
+// asOwner calls fn with the file rights of the file's owner, on this thread
+// only. The kernel gives leases to the owner and to who has CAP_LEASE, which
+// root in a container may lack.
+func asOwner(fd uintptr, fn func() error) error {
+	var st syscall.Stat_t
+	if err := syscall.Fstat(int(fd), &st); err != nil {
+		return err
+	}
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	_ = syscall.Setfsuid(int(st.Uid)) // it never says whether it could
+	defer func() { _ = syscall.Setfsuid(os.Geteuid()) }()
+	return fn()
 }
 
 func (f osFile) HasWriters() (bool, error) {

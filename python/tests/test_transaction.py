@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import hashlib
 import multiprocessing
 import os
@@ -299,6 +300,36 @@ def test_a_lease_shows_writers_and_outlives_a_break(home: Path) -> None:
     thread.join(10)
     os.close(opened[0])
     file.close()
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="gives a file to another user")
+@pytest.mark.skipif(sys.platform != "linux", reason="leases of Linux")
+def test_root_without_cap_lease_sees_who_writes(tmp_path: Path) -> None:
+    """Root without the capability, as in a container, sees who has the file of another user open."""
+    store = tmp_path / "store"
+    store.touch()
+    os.chown(store, 1234, 1234)
+    seen: list[object] = []
+
+    def look() -> None:  # in a thread, which ends with what it lost
+        library, cap_lease = ctypes.CDLL(None, use_errno=True), 28
+        header, sets = (ctypes.c_uint32 * 2)(0x20080522, 0), (ctypes.c_uint32 * 6)()
+        seen.append(library.capget(header, sets))
+        sets[0] &= ~(1 << cap_lease)
+        sets[1] &= ~(1 << cap_lease)
+        seen.append(library.capset(header, sets))
+        file = SYSTEM.open(str(store), _system.READ)
+        try:
+            seen.append(file.has_writers())
+            with store.open("ab"):
+                seen.append(file.has_writers())
+        finally:
+            file.close()
+
+    thread = threading.Thread(target=look)
+    thread.start()
+    thread.join()
+    assert seen == [0, 0, False, True]
 
 
 def test_a_long_line_is_one_piece(tmp_path: Path) -> None:

@@ -54,9 +54,9 @@ def take_lease(fd: int, *, alone: bool) -> Optional[bool]:
         # A lease in the way of somebody's open is told to its holder by SIGIO, which would
         # end this process. SIGURG does nothing unless it is asked to.
         fcntl.fcntl(fd, fcntl.F_SETSIG, signal.SIGURG)
-        fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_WRLCK if alone else fcntl.F_RDLCK)
+        _set_lease(fd, fcntl.F_WRLCK if alone else fcntl.F_RDLCK)
     except OSError as error:
-        # EINVAL: no leases on this file system; EACCES: not the owner of the file.
+        # EINVAL: no leases on this file system; EACCES: neither the owner of the file nor root.
         return False if error.errno == errno.EAGAIN else None
     return True
 
@@ -66,7 +66,28 @@ def drop_lease(fd: int) -> None:
     if sys.platform == "linux":
         import fcntl  # noqa: PLC0415
 
-        fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_UNLCK)
+        _set_lease(fd, fcntl.F_UNLCK)
+
+
+def _set_lease(fd: int, kind: int) -> None:
+    """Ask for a lease, as the owner of the file where it is denied to us.
+
+    The kernel gives leases to the owner and to who has CAP_LEASE, which root in a container may
+    lack. The change of user holds for files, on this thread only.
+    """
+    import fcntl  # noqa: PLC0415
+
+    try:
+        fcntl.fcntl(fd, fcntl.F_SETLEASE, kind)
+    except PermissionError:
+        library = _library()
+        if library is None:
+            raise
+        library.setfsuid(os.fstat(fd).st_uid)  # it never says whether it could
+        try:
+            fcntl.fcntl(fd, fcntl.F_SETLEASE, kind)
+        finally:
+            library.setfsuid(os.geteuid())
 
 
 def reserve(fd: int, position: int, size: int) -> None:
