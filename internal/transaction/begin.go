@@ -183,7 +183,7 @@ func (t *Transaction) stageNewAudit() error {
 		return err
 	}
 	t.stage.audit = nil
-	return errors.Join(s.close(), t.remove(s.path))
+	return t.drop(s)
 }
 
 // stagedPath says where the bytes for an archive or audit wait: beside the
@@ -211,7 +211,7 @@ func (t *Transaction) rollback() error {
 	var errs []error
 	for _, s := range t.stage.all() {
 		if s.file != nil {
-			errs = append(errs, s.close(), t.remove(s.path))
+			errs = append(errs, t.drop(s))
 		}
 	}
 	err := errors.Join(errs...)

@@ -63,7 +63,10 @@ func (t *Transaction) prepare(ctx context.Context, last *Last, runLine func(Fina
 	if err != nil || j == nil {
 		return final, nil, err
 	}
-	return final, j, t.syncStage(j)
+	if err := t.syncStage(j); err != nil {
+		return final, nil, err
+	}
+	return final, j, t.locks.checkHeld()
 }
 
 // dropUnused removes what was staged for a file that stays as it is.
@@ -75,7 +78,7 @@ func (t *Transaction) dropUnused(j *journal) error {
 	}
 	for _, s := range t.stage.all() {
 		if s.file != nil && !used[s] {
-			if err := errors.Join(s.close(), t.remove(s.path)); err != nil {
+			if err := t.drop(s); err != nil {
 				return err
 			}
 		}
@@ -141,7 +144,7 @@ func (t *Transaction) checkInput(ctx context.Context) (int64, error) {
 	}
 	path := show(t.home().path)
 	if !t.skips(checkInodeFirst) {
-		if err := t.checkStillThere(); err != nil {
+		if err := t.checkStillThere(t.home(), r.info); err != nil {
 			return 0, err
 		}
 	}
@@ -156,14 +159,6 @@ func (t *Transaction) checkInput(ctx context.Context) (int64, error) {
 		return now.Size, t.checkContent(ctx)
 	}
 	return now.Size, nil
-}
-
-func (t *Transaction) checkStillThere() error {
-	current, exists, err := t.lookup(t.home().path)
-	if err == nil && (!exists || !current.SameFile(t.input.info)) {
-		err = refusedf("input %s was replaced meanwhile", show(t.home().path))
-	}
-	return err
 }
 
 // checkContent reads the swept bytes again.

@@ -69,7 +69,7 @@
 //     the run line to aud. If nothing is pruned, input and archive drop out.
 //     Copy the appended tail to new; while the input has a writer only its
 //     whole lines. Copy mode, owner, extended attributes. fsync new, add, aud,
-//     and the directory.
+//     and the directory. The lock files must still be under their names.
 //  5. Write the pending pointers beside archive and audit: tmp, fsync, rename,
 //     directory fsync. Then the journal, the same way.
 //  6. Append add to the archive, fsync; append aud to the audit, fsync (a new
@@ -83,7 +83,7 @@
 //     there was none, link next to the name, which goes over nothing. The new audit
 //     of a dry-run is always put in place so, and not copied, where links can be made.
 //  7. Link the input to old, directory fsync. flock new. Check the input's
-//     inode. Rename new over the input, directory fsync: committed.
+//     inode, and that the name of new leads to it. Rename new over the input, directory fsync: committed.
 //     Where the input stays, removing the journal is the commit point.
 //  8. Unlock. Drain: while old has a writer (Linux: F_SETLEASE F_RDLCK is
 //     refused) or is longer than what was carried, move its whole lines to the
@@ -157,8 +157,11 @@
 //
 // Take the lock of the place, and the locks of all places that its journal,
 // its pointer or a killed holder's line name, until no more are found. Then for
-// each journal one question: is new still under its own name? If new is not
-// there, is the input still the inode old.ino? Either means: not committed.
+// each journal, once nobody holds the data lock of its home, one question: is new
+// still under its own name? If new is not there, is the input still the inode
+// old.ino? Either means: not committed; but an input of that inode whose first
+// old.bytes do not have the sum old.sha256 was moved to another disk, and needs a
+// person.
 //
 //	stopped in       found                              done
 //	1-4              no journal                         companions removed: as before
@@ -172,8 +175,8 @@
 //
 // Roll back looks at all targets first, then undoes:
 //
-//   - append: the file must have its inode (if it existed) and be at least size
-//     bytes long; else a person is needed. If every further byte equals the
+//   - append: the file must have its inode (if it existed), be at least size
+//     bytes long, and end a line there unless joint; else a person is needed. If every further byte equals the
 //     staged one or is zero (a power cut), and they are at most joint and bytes,
 //     it is cut to size and fsynced, or removed if it had not existed. This is
 //     done while nobody else has the file open (Linux: F_SETLEASE F_WRLCK), and
@@ -253,7 +256,18 @@
 // longer one piece: each is there once, but verify and restore --run do not
 // find them as the run's; restore --id does.
 //
-// Roll forward takes lines of others that equal ours, byte by byte, for ours.
+// Recovery takes lines of others that equal ours, byte by byte, for ours: it
+// counts them as added, or cuts them off with what it undoes.
+//
+// A writer that changes the store in place without the lock, at the same length
+// and without a new time of change (as through a mapping that was written to
+// before), can lose the change.
+//
+// A new archive that is given another name between a kill in the commit and the
+// recovery keeps its records, which stay in the store too.
+//
+// Who removes a lock file while it is held loses nothing: the sweep that holds
+// it stops, or its files need a person.
 //
 // These need a person: a run that must be rolled forward whose input was
 // rewritten or replaced since, or which met a power cut that undid its rename

@@ -352,9 +352,14 @@ func (m *mover) findPiece(store storefs.File, data []byte, base, size int64) (ma
 			return match, err
 		}
 		last := from+int64(n) >= size
-		for i := 0; i < n && (last || n-i >= len(data)); i++ {
+		// No later start can match better where no more bytes are left; blank lines
+		// by the million do match.
+		for i := 0; match < len(data) && n-i > match && (last || n-i >= len(data)); i++ {
 			if i > 0 && window[i-1] != '\n' || i == 0 && from > base {
 				continue // not the start of a line, or seen in the window before
+			}
+			if window[i+match] != data[match] {
+				continue
 			}
 			k := common(window[i:n], data)
 			if k > match && (bytes.IndexByte(data[:k], '\n') >= 0 || from+int64(i) == exact) {

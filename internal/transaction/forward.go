@@ -2,8 +2,6 @@ package transaction
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -94,7 +92,11 @@ func (e *engine) rollForward(ctx context.Context, home place, j *journal) error 
 	if err := e.forwardTargets(ctx, home, j, input); err != nil {
 		return err
 	}
-	return e.replaceForward(home, input, next)
+	mine, err := input.Stat()
+	if err != nil {
+		return err
+	}
+	return e.replaceInput(home, mine, next, func() { e.data.release(home) })
 }
 
 func (e *engine) forwardTargets(ctx context.Context, home place, j *journal, input storefs.File) error {
@@ -126,14 +128,8 @@ func (e *engine) checkOld(home place, j *journal, f storefs.File) error {
 	if old, exists, err := e.lookup(home.side(oldSuffix)); err != nil || exists && old.Ino != j.Old.Ino {
 		return errors.Join(err, needsPersonf("%s is another file", show(home.side(oldSuffix))))
 	}
-	sum := sha256.New()
-	if info.Size >= j.Old.Bytes {
-		if err := e.copyRange(sum, f, 0, j.Old.Bytes); err != nil {
-			return err
-		}
-		if hex.EncodeToString(sum.Sum(nil)) == j.Old.SHA256 {
-			return nil
-		}
+	if same, err := e.startsWith(f, j.Old.Bytes, j.Old.SHA256); err != nil || same {
+		return err
 	}
 	return needsPersonf("%s was rewritten since", show(home.path))
 }
@@ -221,7 +217,7 @@ func (e *engine) planReplace(p place, tg *target) (func() error, error) {
 			}
 		}
 		e.data.release(p)
-		return e.placeNext(p, tg.Existed)
+		return e.placeNext(p, tg)
 	}, nil
 }
 
@@ -327,44 +323,4 @@ func (w *writerAt) Write(p []byte) (int, error) {
 	n, err := w.file.WriteAt(p, w.at)
 	w.at += int64(n)
 	return n, err
-}
-
-// replaceForward is the commit point of a run that is finished by another.
-func (e *engine) replaceForward(home place, input, next storefs.File) error {
-	old := home.side(oldSuffix)
-	if _, exists, err := e.lookup(old); err != nil {
-		return err
-	} else if !exists {
-		if err := e.fs.Link(home.path, old); err != nil {
-			return err
-		}
-	}
-	if err := e.syncDir(home.dir, syncDirOld); err != nil {
-		return err
-	}
-	got, err := next.TryLock()
-	if err == nil && !got {
-		err = refusedf("%s is locked by another process", show(home.side(newSuffix)))
-	}
-	if err != nil {
-		return err
-	}
-	mine, err := input.Stat()
-	if err != nil {
-		return err
-	}
-	if now, exists, err := e.lookup(home.path); err != nil || !exists || !now.SameFile(mine) {
-		return errors.Join(err, refusedf("%s was replaced meanwhile", show(home.path)))
-	}
-	if !e.fs.RenamesOpenFiles() {
-		e.data.release(home)
-		_ = next.Close()
-	}
-	if err := e.fs.Rename(home.side(newSuffix), home.path); err != nil {
-		return err
-	}
-	if err := e.syncDir(home.dir, syncDirCommit); err != nil {
-		return fmt.Errorf("%w: %w", errUnconfirmed, err)
-	}
-	return nil
 }

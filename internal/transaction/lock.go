@@ -207,6 +207,28 @@ func (s *lockSet) remain() {
 	}
 }
 
+// checkHeld refuses to go on when somebody has taken a lock file away: another
+// run may have begun.
+func (s *lockSet) checkHeld() error {
+	if s == nil {
+		return nil
+	}
+	for _, h := range s.held {
+		if held, err := s.holds(h); err != nil {
+			return err
+		} else if !held {
+			return refusedf("lock file %s was removed by another program while it was held; nothing was changed", show(h.side(lockSuffix)))
+		}
+	}
+	return nil
+}
+
+// holds tells whether a lock file still has its name.
+func (s *lockSet) holds(h heldLock) (bool, error) {
+	current, exists, err := s.engine.lookup(h.side(lockSuffix))
+	return exists && current.SameFile(h.info), err
+}
+
 // release removes the lock files, then gives the locks up.
 func (s *lockSet) release() {
 	if s == nil {
@@ -214,7 +236,11 @@ func (s *lockSet) release() {
 	}
 	for i, h := range slices.Backward(s.held) {
 		if i > 0 || !s.leave {
-			if err := s.engine.remove(h.side(lockSuffix)); err != nil {
+			held, err := s.holds(h)
+			if err == nil && held {
+				err = s.engine.remove(h.side(lockSuffix))
+			}
+			if err != nil {
 				s.leave = true
 			}
 		}

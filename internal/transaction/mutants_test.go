@@ -93,7 +93,7 @@ var hints = map[step]hint{
 	checkForeign:        {agent: "archiver", seed: 48, near: true},
 	checkAuditUnchanged: {agent: "auditor", seed: 29, near: true},
 	checkNewIntact:      {name: "archive", agent: "edit", seed: 3, depth: 1, kill: true},
-	cutAlone:            {name: "archive to new files", agent: "keeper", seed: 104, near: true},
+	cutAlone:            {name: "archive without audit", agent: "keeper", seed: 3},
 	syncDirSettled:      {name: "nothing pruned", depth: 2, kill: true},
 	syncDirStaged:       {name: "archive without audit", agent: "rewrite", seed: 45, near: true, depth: 1},
 	syncDirPointer:      {name: "two stores, one archive", seed: 4},

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"slices"
 
 	"github.com/iamfaham/recolva/internal/storefs"
@@ -145,7 +144,7 @@ func (t *Transaction) mutate(j *journal, touched map[role]bool) error {
 		return err
 	}
 	if j.Replace {
-		if err := t.replaceInput(); err != nil {
+		if err := t.replaceInput(t.home(), t.input.info, t.stage.retained.file, t.input.close); err != nil {
 			return err
 		}
 	}
@@ -215,11 +214,7 @@ func (t *Transaction) replaceTarget(tg *target, m *member) error {
 	_, s := t.targetFiles(tg)
 	if !t.skips(lockNew) {
 		// Cooperating writers that find the new file wait for the commit.
-		got, err := s.file.TryLock()
-		if err == nil && !got {
-			err = refusedf("%s is locked by another process", show(s.path))
-		}
-		if err != nil {
+		if err := lockStaged(s.file, s.path); err != nil {
 			return err
 		}
 	}
@@ -227,69 +222,7 @@ func (t *Transaction) replaceTarget(tg *target, m *member) error {
 		t.data.release(m.place)
 		_ = s.close()
 	}
-	return t.placeNext(m.place, exists)
-}
-
-func (e *engine) linkPrior(p place) error {
-	if err := e.fs.Link(p.path, p.side(priorSuffix)); err != nil {
-		return bare(err)
-	}
-	return bare(e.syncDir(p.dir, syncDirPrior))
-}
-
-// placeNext gives the staged file the target's name. Where there was none, by a
-// link, which never goes over a file that somebody made meanwhile.
-func (e *engine) placeNext(p place, existed bool) error {
-	var err error
-	if existed {
-		err = e.fs.Rename(p.side(nextSuffix), p.path)
-	} else if err = e.fs.Link(p.side(nextSuffix), p.path); errors.Is(err, fs.ErrExist) {
-		return refusedf("it was made meanwhile")
-	}
-	if err != nil {
-		return bare(err)
-	}
-	return e.syncDir(p.dir, syncDirReplaced)
-}
-
-// replaceInput is the commit point: one rename. The old input gets a second
-// name before, so that what others still write to it can never be lost.
-func (t *Transaction) replaceInput() error {
-	home, w := t.home(), t.stage.retained
-	if !t.skips(linkOld) {
-		if err := t.fs.Link(home.path, home.side(oldSuffix)); err != nil {
-			return fmt.Errorf("cannot replace %s: %w", show(home.path), bare(err))
-		}
-		if err := t.syncDir(home.dir, syncDirOld); err != nil {
-			return err
-		}
-	}
-	if !t.skips(lockNew) {
-		// Cooperating writers that find the new file wait until its name is durable.
-		got, err := w.file.TryLock()
-		if err == nil && !got {
-			err = refusedf("%s is locked by another process", show(w.path))
-		}
-		if err != nil {
-			return err
-		}
-	}
-	if !t.skips(checkInodeLast) {
-		if err := t.checkStillThere(); err != nil {
-			return err
-		}
-	}
-	if !t.fs.RenamesOpenFiles() {
-		t.input.close()
-		_ = w.close()
-	}
-	if err := t.fs.Rename(home.side(newSuffix), home.path); err != nil {
-		return fmt.Errorf("cannot replace %s: %w", show(home.path), bare(err))
-	}
-	if err := t.syncDir(home.dir, syncDirCommit); err != nil {
-		return fmt.Errorf("%w: %w", errUnconfirmed, err)
-	}
-	return nil
+	return t.placeNext(m.place, tg)
 }
 
 // finishAudit commits a transaction that only writes an audit: its commit

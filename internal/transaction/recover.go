@@ -2,11 +2,8 @@ package transaction
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"slices"
@@ -108,6 +105,11 @@ func (e *engine) tied(places, hints []place) ([]place, error) {
 func (e *engine) settleLocked(ctx context.Context, places []place, result *RecoverResult) error {
 	for _, p := range places {
 		j, err := e.readJournal(p)
+		if err == nil && j != nil && j.Replace {
+			if err = e.awaitRun(ctx, p); err == nil {
+				j, err = e.readJournal(p)
+			}
+		}
 		if err != nil {
 			return err
 		}
@@ -140,6 +142,28 @@ func (e *engine) settleLocked(ctx context.Context, places []place, result *Recov
 		result.Found = result.Found || removed
 	}
 	return nil
+}
+
+// awaitRun waits until nobody holds the data lock of a home. A run that is
+// still at work, because somebody took its lock file away, holds it from before
+// its journal to behind its commit.
+func (e *engine) awaitRun(ctx context.Context, home place) error {
+	f, err := e.fs.OpenFile(home.path, os.O_RDONLY, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	for deadline := e.deadline(); ; {
+		if got, err := f.TryLock(); got || err != nil || e.skips(lockData) {
+			return err
+		}
+		if err := e.waitLocked(ctx, home, deadline); err != nil {
+			return err
+		}
+	}
 }
 
 var (
@@ -196,33 +220,6 @@ func (e *engine) settleJournal(ctx context.Context, home place, j *journal, resu
 	}
 	result.MovedBytes += moved
 	return err
-}
-
-// isCommitted asks the one question of recovery: is the new input still under
-// its own name?
-func (e *engine) isCommitted(home place, j *journal) (bool, error) {
-	if !j.Replace {
-		return false, nil // its commit would have removed the journal
-	}
-	path := home.side(newSuffix)
-	info, exists, err := e.lookup(path)
-	if err != nil {
-		return false, err
-	}
-	if exists {
-		if info.Ino != j.New.Ino {
-			return false, needsPersonf("%s is not the file that the journal beside it names", show(path))
-		}
-		return false, nil
-	}
-	input, exists, err := e.lookup(home.path)
-	if err != nil {
-		return false, err
-	}
-	if !exists {
-		return false, needsPersonf("%s is missing, and its recovery needs it", show(home.path))
-	}
-	return input.Ino != j.Old.Ino, nil
 }
 
 // verifyTargets makes sure, before the old input goes, that archive and audit
@@ -351,23 +348,6 @@ func (e *engine) rollBack(ctx context.Context, home place, j *journal, touched [
 		}
 	}
 	return moved, e.close(home, j)
-}
-
-// checkIntact makes sure that nobody changed the new input in place after a
-// rename that a power cut undid: that cannot be carried to the old one.
-func (e *engine) checkIntact(f storefs.File, home place, j *journal) error {
-	if e.skips(checkNewIntact) {
-		return nil
-	}
-	sum := sha256.New()
-	err := e.copyRange(sum, f, 0, j.New.Bytes)
-	if err == nil && hex.EncodeToString(sum.Sum(nil)) == j.New.SHA256 {
-		return nil
-	}
-	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
-		return err
-	}
-	return needsPersonf("%s was changed in place after it had become %s for a moment", show(home.side(newSuffix)), show(home.path))
 }
 
 // moveExtra saves lines that a writer appended to the new input after a rename

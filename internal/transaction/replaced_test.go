@@ -38,6 +38,12 @@ func (s *shop) killAt(name string, first bool) {
 	s.Helper()
 	s.files.ArchiveMode = Replace
 	s.put("archive", "earlier\n")
+	s.killSweep(name, first)
+}
+
+// killSweep sweeps until the renaming to name.
+func (s *shop) killSweep(name string, first bool) {
+	s.Helper()
 	defer func() {
 		if _, ok := recover().(killed); !ok {
 			s.Fatal("the sweep was not stopped")

@@ -118,6 +118,20 @@ func (s *staged) close() error {
 	return err
 }
 
+// drop closes and removes a staged file, unless its name leads to another: then
+// somebody took our lock away, and another run staged its own.
+func (e *engine) drop(s *staged) error {
+	mine, err := s.file.Stat()
+	if err = errors.Join(err, s.close()); err != nil {
+		return errors.Join(err, e.remove(s.path))
+	}
+	current, exists, err := e.lookup(s.path)
+	if err != nil || !exists || !current.SameFile(mine) {
+		return err
+	}
+	return e.remove(s.path)
+}
+
 // inputReader reads the input up to its size at open, and hashes what it
 // reads when the commit will need it.
 type inputReader struct {

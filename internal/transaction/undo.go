@@ -48,6 +48,9 @@ func (e *engine) planUndo(ctx context.Context, home place, tg *target, evenInUse
 	case stand == nowhere && tg.Role == roleAudit: // a part of a line of ours would break its chain
 		return nil, needsPersonf("%s", foreignText(home, p, tg))
 	case stand == nowhere: // killed before the first byte of ours
+		if err := e.checkStart(f, p, tg); err != nil {
+			return nil, err
+		}
 		return func() error { return e.syncFile(f, syncUndo) }, nil
 	case info.Size > tg.Size && !evenInUse:
 		if err := e.checkAlone(f, p); err != nil {
@@ -63,6 +66,16 @@ func (e *engine) planUndo(ctx context.Context, home place, tg *target, evenInUse
 		}
 		return e.syncFile(f, syncUndo) // an earlier cut may not be durable yet
 	}, nil
+}
+
+// checkStart makes sure that what comes after a target's earlier length begins a
+// line, as it did: else somebody edited the file, and what was added may be there.
+func (e *engine) checkStart(f storefs.File, p place, tg *target) error {
+	open, err := endsOpen(f, tg.Size)
+	if err == nil && open && !tg.Joint {
+		err = needsPersonf("%s %s was changed in place while an unfinished sweep waited to be undone", tg.Role, show(p.path))
+	}
+	return err
 }
 
 func foreignText(home, p place, tg *target) string {

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from recolva import _journal, _kernel_calls, _system, _transaction, jsonl
+from recolva._drain import find_piece
 from recolva._locks import duration
 from recolva._places import Files, Place
 from recolva._standing import next_lines
@@ -347,6 +348,20 @@ def test_a_long_line_is_one_piece(tmp_path: Path) -> None:
         assert data.endswith(b"\n")
     finally:
         opened.close()
+
+
+@pytest.mark.parametrize("tail", [b"", b"other\n"])
+def test_blank_lines_are_found_at_once(tmp_path: Path, tail: bytes) -> None:
+    """Blank lines by the million are found in a store that holds them, in well under hours."""
+    count = 1 << 20
+    store = tmp_path / "store"
+    for there in (count, count // 2):
+        store.write_bytes(b"kept\n" + b"\n" * there + tail)
+        file = SYSTEM.open(str(store), _system.READ)
+        try:
+            assert find_piece(file, b"\n" * count, 5, file.info().size, 5) == there
+        finally:
+            file.close()
 
 
 def test_appending_waits_for_a_look(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

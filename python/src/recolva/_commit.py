@@ -13,6 +13,7 @@ from recolva import _ranges
 from recolva._audit import NOTHING
 from recolva._journal import VERSION, Journal, NewInput, OldInput, Target, name_from
 from recolva._places import Member, refused_links, show
+from recolva._replace import check_still_there
 from recolva._stage import Final, Last, RunLine, Staged, cut_text, opened
 from recolva.errors import Refused
 
@@ -32,6 +33,8 @@ def prepare(t: Transaction, last: Optional[Last], run_line: Optional[RunLine]) -
     if journal is not None:
         _drop_unused(t, journal)
         _sync_stage(t, journal)
+        if t.locks is not None:
+            t.locks.check_held()
     return final, journal
 
 
@@ -62,7 +65,7 @@ def _check_input(t: Transaction) -> int:
     if not t.files.mutate:
         return now.size
     path = show(t.home.path)
-    check_still_there(t)
+    check_still_there(t.system, t.home, t.input.info)
     if now.links > 1:
         raise refused_links(t.members.input, now.links)
     if now.size < t.input.size:
@@ -73,13 +76,6 @@ def _check_input(t: Transaction) -> int:
     if _ranges.sha256(t.input.file, 0, t.input.size) != t.input.digest(0).sha256:
         raise Refused(f"input {path} was rewritten meanwhile")
     return now.size
-
-
-def check_still_there(t: Transaction) -> None:
-    """Refuse if another file stands where the input was."""
-    current = t.system.lookup(t.home.path)
-    if current is None or not current.same_file(t.input.info):
-        raise Refused(f"input {show(t.home.path)} was replaced meanwhile")
 
 
 def _decide_last(t: Transaction, last: Optional[Last], *, grew: bool) -> Final:

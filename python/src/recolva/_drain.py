@@ -260,7 +260,8 @@ def find_piece(store: File, data: bytes, base: int, size: int, exact: int) -> in
         window = _ranges.read_full(store, start, min(len(data) + _ranges.CHUNK_BYTES, size - start))
         last = start + len(window) >= size
         at = 0 if start == base else window.find(b"\n") + 1  # else seen in the window before
-        while at < len(window) and (last or len(window) - at >= len(data)):
+        # No later start can match better where no more bytes are left; blank lines by the million do match.
+        while best < len(data) and len(window) - at > best and (last or len(window) - at >= len(data)):
             if (at or start == base) and window.startswith(data[: best + 1], at):
                 match = common(window[at : at + len(data)], data)
                 if match > best and (b"\n" in data[:match] or start + at == exact):

@@ -9,6 +9,7 @@ from recolva import _ranges
 from recolva._drain import check_intact
 from recolva._journal import Journal, OldInput, Target, place_of
 from recolva._places import NEW, NEXT, OLD, PRIOR, Place, show
+from recolva._replace import link_prior, place_next, replace_input
 from recolva._stage import staged_name
 from recolva._standing import AT_END, append_lines, await_line_end, compare_lines, standing, write_again
 from recolva._system import APPEND, CREATE, READ
@@ -17,11 +18,7 @@ from recolva.errors import NeedsRecovery, Refused
 
 if TYPE_CHECKING:
     from recolva._engine import Engine
-    from recolva._system import File, System
-
-
-class UnconfirmedError(Exception):
-    """The rename was done, but the disk did not confirm it."""
+    from recolva._system import File
 
 
 class Forward:
@@ -32,7 +29,7 @@ class Forward:
 
     def run(self) -> None:
         """Look at everything, then complete the targets and replace the input."""
-        engine, home, journal = self._engine, self._home, self._journal
+        engine, system, home, journal = self._engine, self._system, self._home, self._journal
         if not journal.replace_input or journal.old is None or journal.new is None:
             self._targets(None)  # a dry-run's commit is the end of its journal
             return
@@ -42,13 +39,13 @@ class Forward:
         try:
             self._check_old(store, journal.old)
             try:
-                new = self._system.open(home.side(NEW), APPEND)
+                new = system.open(home.side(NEW), APPEND)
             except FileNotFoundError:
                 raise NeedsRecovery(f"{show(home.side(NEW))} is gone") from None
             try:
                 check_intact(new, home, journal.new)
                 self._targets(store)
-                self._replace(store, new)
+                replace_input(system, home, store.info(), new, close_store=lambda: engine.data.release(home))
             finally:
                 new.close()
         finally:
@@ -116,7 +113,7 @@ class Forward:
             if target.existed and prior is None:
                 link_prior(system, place)
             self._engine.data.release(place)
-            place_next(system, place, existed=target.existed)
+            place_next(system, place, target)
 
         return replace
 
@@ -145,26 +142,6 @@ class Forward:
         file.sync()
         self._system.sync_directory(place.directory)
 
-    def _replace(self, store: File, new: File) -> None:
-        """Commit."""
-        system, home = self._system, self._home
-        if system.lookup(home.side(OLD)) is None:
-            system.link(home.path, home.side(OLD))
-        system.sync_directory(home.directory)
-        if not new.try_lock():
-            raise Refused(f"{show(home.side(NEW))} is locked by another process")
-        current = system.lookup(home.path)
-        if current is None or not current.same_file(store.info()):
-            raise Refused(f"{show(home.path)} was replaced meanwhile")
-        if not system.renames_open_files:
-            self._engine.data.release(home)
-            new.close()
-        system.rename(home.side(NEW), home.path)
-        try:
-            system.sync_directory(home.directory)
-        except OSError as error:
-            raise UnconfirmedError(str(error)) from error
-
 
 def _in_one_piece(file: File, target: Target) -> bool:
     try:
@@ -182,24 +159,3 @@ def create_beside(engine: Engine, place: Place, model: Optional[File]) -> File:
     if model is not None:
         file.copy_attributes(model, access_only=True)
     return file
-
-
-def link_prior(system: System, place: Place) -> None:
-    """Keep the file that is about to be replaced under a second name."""
-    system.link(place.path, place.side(PRIOR))
-    system.sync_directory(place.directory)
-
-
-def place_next(system: System, place: Place, *, existed: bool) -> None:
-    """Give the staged file the target's name.
-
-    Where there was none, by a link, which never goes over a file that somebody made meanwhile.
-    """
-    if existed:
-        system.rename(place.side(NEXT), place.path)
-    else:
-        try:
-            system.link(place.side(NEXT), place.path)
-        except FileExistsError:
-            raise Refused("it was made meanwhile") from None
-    system.sync_directory(place.directory)

@@ -150,13 +150,26 @@ class LockFiles:
         """Describe the lock file of a place as it was when it was signed."""
         return next((held.info for held in self.held if held.place == place), None)
 
+    def check_held(self) -> None:
+        """Refuse to go on when somebody has taken a lock file away: another run may have begun."""
+        for held in self.held:
+            if not self._holds(held):
+                path = show(held.place.side(LOCK))
+                raise Refused(f"lock file {path} was removed by another program while it was held; nothing was changed")
+
+    def _holds(self, held: _Held) -> bool:
+        """Tell whether a lock file still has its name."""
+        current = self._system.lookup(held.place.side(LOCK))
+        return current is not None and current.same_file(held.info)
+
     def release(self, *, keep_names: bool = False) -> None:
         """Remove the lock files, unless told to keep them, then give the locks up."""
         while self.held:
             held = self.held.pop()
             if not keep_names and (self.held or not self.leave):
                 try:
-                    self._system.remove(held.place.side(LOCK))
+                    if self._holds(held):
+                        self._system.remove(held.place.side(LOCK))
                 except OSError:
                     self.leave = True  # a lock file that stays is a lock that nobody holds
             held.file.unlock()

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NoReturn
 
 from recolva import _ranges
-from recolva._commit import check_still_there
-from recolva._forward import UnconfirmedError, create_beside, link_prior, place_next
+from recolva._forward import create_beside
 from recolva._journal import Journal, Target, place_of
-from recolva._places import JOURNAL, NEW, NEXT, OLD, Member, show
+from recolva._places import JOURNAL, Member, show
+from recolva._replace import UnconfirmedError, link_prior, lock_staged, place_next, replace_input
 from recolva._stage import Staged, opened
 from recolva._standing import Span, append_lines, compare_lines
 from recolva._undo import added_intact
@@ -125,7 +125,7 @@ def _mutate(t: Transaction, journal: Journal, touched: set[str]) -> None:
         except Refused as error:
             raise Refused(f"{member}: {error}") from error
     if journal.replace_input:
-        _replace_input(t)
+        replace_input(t.system, t.home, t.input.info, opened(t.retained), close_store=t.input.file.close)
 
 
 def _append_target(t: Transaction, target: Target, member: Member, staged: Staged, touched: set[str]) -> None:
@@ -173,35 +173,11 @@ def _replace_target(t: Transaction, target: Target, member: Member, staged: Stag
     if current is not None:
         link_prior(system, place)
     # Cooperating writers that find the new file wait for the commit.
-    if not opened(staged).try_lock():
-        raise Refused(f"{show(place.side(NEXT))} is locked by another process")
+    lock_staged(opened(staged))
     if not system.renames_open_files:
         t.data.release(place)
         staged.close()
-    place_next(system, place, existed=target.existed)
-
-
-def _replace_input(t: Transaction) -> None:
-    """Commit: one rename.
-
-    The old input gets a second name before, so that what others still write to it can
-    never be lost.
-    """
-    system, home, new = t.system, t.home, opened(t.retained)
-    system.link(home.path, home.side(OLD))
-    system.sync_directory(home.directory)
-    # Cooperating writers that find the new file wait until its name is durable.
-    if not new.try_lock():
-        raise Refused(f"{show(new.path)} is locked by another process")
-    check_still_there(t)
-    if not system.renames_open_files:
-        t.input.file.close()
-        new.close()
-    system.rename(home.side(NEW), home.path)
-    try:
-        system.sync_directory(home.directory)
-    except OSError as error:
-        raise UnconfirmedError(str(error)) from error
+    place_next(system, place, target)
 
 
 def _finish_audit(t: Transaction, journal: Journal) -> None:

@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from recolva._drain import Mover
-from recolva._forward import Forward, UnconfirmedError
-from recolva._journal import Journal, Target, place_of
+from recolva._forward import Forward
+from recolva._journal import Journal, OldInput, Target, place_of
 from recolva._locks import BusyError, LockFiles, lock_all
 from recolva._places import HOME_SIDES, JOURNAL, NEW, TARGET_SIDES, Place, show
-from recolva._ranges import CutError
+from recolva._ranges import CutError, sha256
+from recolva._replace import UnconfirmedError
 from recolva._stage import staged_name
 from recolva._standing import compare_lines
 from recolva._system import READ
@@ -99,6 +100,9 @@ class Settler:
     def _settle_locked(self, places: Sequence[Place], result: Recovery) -> None:
         for place in places:
             journal = self._notes.journal(place)
+            if journal is not None and journal.replace_input:
+                self._await_run(place)
+                journal = self._notes.journal(place)
             if journal is not None:
                 result.found = True
                 self._settle_journal(place, journal, result)
@@ -108,6 +112,23 @@ class Settler:
             self._system.sync_directory(directory)
         for place in places:
             result.found |= self._remove_sides(place, TARGET_SIDES + HOME_SIDES)
+
+    def _await_run(self, home: Place) -> None:
+        """Wait until nobody holds the data lock of a home.
+
+        A run that is still at work, because somebody took its lock file away, holds it from
+        before its journal to behind its commit.
+        """
+        try:
+            file = self._system.open(home.path, READ)
+        except FileNotFoundError:
+            return
+        deadline = self._engine.deadline()
+        try:
+            while not file.try_lock():
+                deadline.wait(f"{show(home.path)} is busy: another process keeps it locked")
+        finally:
+            file.close()
 
     def _remove_sides(self, place: Place, suffixes: Sequence[str]) -> bool:
         """Remove files that mean nothing without a journal; tell whether there was one."""
@@ -148,7 +169,24 @@ class Settler:
         store = self._system.lookup(home.path)
         if store is None:
             raise NeedsRecovery(f"{show(home.path)} is missing, and its recovery needs it")
-        return store.inode != journal.old.ino
+        if store.inode != journal.old.ino:
+            return True
+        self._check_is_old(home, journal.old)
+        return False
+
+    def _check_is_old(self, home: Place, old: OldInput) -> None:
+        """Make sure that an input with the inode number of the old one is the old one.
+
+        On another disk, to which the files were moved, the new one may have got this number.
+        """
+        file = self._system.open(home.path, READ)
+        try:
+            same = file.info().size >= old.bytes and sha256(file, 0, old.bytes) == old.sha256
+        finally:
+            file.close()
+        if not same:
+            text = "has the inode number, but not the content, that it had before an unfinished sweep"
+            raise NeedsRecovery(f"{show(home.path)} {text}")
 
     def _verify_targets(self, home: Place, journal: Journal) -> None:
         """Make sure, before the old input goes, that archive and audit hold what was added.

@@ -117,11 +117,17 @@ class Staged:
             self.file.close()
 
     def drop(self) -> None:
-        """Close the file and remove it."""
+        """Close the file and remove it, unless its name leads to another.
+
+        Then somebody took our lock away, and another run staged its own.
+        """
         if self.file is not None and self.path is not None:
+            mine = self.file.info()
             self.close()
             self.file = None
-            self._system.remove(self.path)
+            current = self._system.lookup(self.path)
+            if current is not None and current.same_file(mine):
+                self._system.remove(self.path)
 
 
 def opened(staged: Optional[Staged]) -> File:

@@ -59,6 +59,10 @@ class Undo:
         if stand == NOWHERE and target.role == "audit":  # a part of a line of ours would break its chain
             raise NeedsRecovery(foreign_text(self._home, place, target))
         if stand == NOWHERE:  # killed before the first byte of ours
+            if not target.joint and _ranges.ends_open(file, target.size):
+                # What comes next began a line: somebody edited the file, and what was added may be there.
+                text = "was changed in place while an unfinished sweep waited to be undone"
+                raise NeedsRecovery(f"{target.role} {show(place.path)} {text}")
             return file.sync
         if size > target.size and not self._even_in_use:
             take_back(file, place, None, lambda: None)
