@@ -171,7 +171,10 @@
 //	8                the same, drain                    drained on: committed
 //	9                no journal                         companions removed: committed
 //
-// new with another inode than new.ino, or a missing input, needs a person.
+// new with another inode than new.ino, or a missing input, needs a person. So do
+// a target without a pointer to this very journal beside it (but the home), and
+// an add or aud that does not have its length and sum where it is to be used: the
+// files were copied, moved or damaged.
 //
 // Roll back looks at all targets first, then undoes:
 //

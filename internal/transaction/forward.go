@@ -230,7 +230,7 @@ func (e *engine) addAgain(home, p place, tg *target, f storefs.File, input store
 			return err
 		}
 	}
-	staged, err := e.fs.OpenFile(home.side(appendSuffix(tg.Role)), os.O_RDONLY, 0)
+	staged, err := e.openStaged(home, tg)
 	if err != nil {
 		return err
 	}

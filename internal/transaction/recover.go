@@ -195,6 +195,9 @@ func (e *engine) removeSides(p place, suffixes []string) (removed bool, err erro
 
 // settleJournal finishes or undoes the run that left the journal.
 func (e *engine) settleJournal(ctx context.Context, home place, j *journal, result *RecoverResult) error {
+	if err := e.checkPointers(home, j); err != nil {
+		return err
+	}
 	committed, err := e.isCommitted(home, j)
 	if err != nil {
 		return err
@@ -220,6 +223,37 @@ func (e *engine) settleJournal(ctx context.Context, home place, j *journal, resu
 	}
 	result.MovedBytes += moved
 	return err
+}
+
+// checkPointers makes sure that the pointer beside each target leads to this
+// journal: it was there before the journal, and goes after it. A copy of the
+// store, with its journal, must not touch the archive of the original.
+func (e *engine) checkPointers(home place, j *journal) error {
+	own, _, err := e.lookup(home.side(journalSuffix))
+	if err != nil {
+		return err
+	}
+	for i := range j.Targets {
+		p := j.Targets[i].Path.place(home)
+		if p.path == home.path {
+			continue
+		}
+		pointed, found, err := e.readPointer(p)
+		if err != nil {
+			return err
+		}
+		if found {
+			note, exists, err := e.lookup(pointed.side(journalSuffix))
+			if err != nil {
+				return err
+			}
+			found = exists && note.SameFile(own)
+		}
+		if !found {
+			return needsPersonf("nothing beside %s %s says that an unfinished sweep of %s concerns it: one of them was moved or copied", j.Targets[i].Role, show(p.path), show(home.path))
+		}
+	}
+	return nil
 }
 
 // verifyTargets makes sure, before the old input goes, that archive and audit
@@ -269,7 +303,7 @@ func (e *engine) verifyTarget(f storefs.File, home, p place, tg *target) error {
 // holdsLines tells whether the target holds all lines that were staged for it,
 // be it with lines of others in between.
 func (e *engine) holdsLines(home place, f storefs.File, tg *target, size int64) (bool, error) {
-	staged, err := e.fs.OpenFile(home.side(appendSuffix(tg.Role)), os.O_RDONLY, 0)
+	staged, err := e.openStaged(home, tg)
 	if err != nil {
 		return false, err
 	}

@@ -28,7 +28,7 @@ func (e *engine) standing(home, p place, tg *target, f storefs.File, size int64)
 	case size == tg.Size || e.skips(checkForeign):
 		return atEnd, nil
 	}
-	staged, err := e.fs.OpenFile(home.side(appendSuffix(tg.Role)), os.O_RDONLY, 0)
+	staged, err := e.openStaged(home, tg)
 	if errors.Is(err, fs.ErrNotExist) {
 		return atEnd, needsPersonf("%s", foreignText(home, p, tg))
 	}
@@ -45,6 +45,25 @@ func (e *engine) standing(home, p place, tg *target, f storefs.File, size int64)
 		return amid, err
 	}
 	return nowhere, err
+}
+
+// openStaged opens what a run staged to be appended, and makes sure that it is
+// still that.
+func (e *engine) openStaged(home place, tg *target) (storefs.File, error) {
+	path := home.side(appendSuffix(tg.Role))
+	f, err := e.fs.OpenFile(path, os.O_RDONLY, 0)
+	if err != nil {
+		return nil, err
+	}
+	same, err := e.startsWith(f, tg.Bytes, tg.SHA256)
+	if err == nil && !same {
+		err = needsPersonf("%s is damaged: it is not what an unfinished sweep of %s staged", show(path), show(home.path))
+	}
+	if err != nil {
+		_ = f.Close()
+		return nil, err
+	}
+	return f, nil
 }
 
 // oursOrZero tells whether all bytes past the target's earlier length equal

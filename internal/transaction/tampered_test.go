@@ -109,3 +109,26 @@ func TestArchiveCutInPlace(t *testing.T) {
 	s.put("archive", strings.TrimPrefix(s.get("archive"), "earlier\n"))
 	s.needsPerson("was changed in place")
 }
+
+// A journal without its mark beside the archive, as in a copy of the store,
+// leaves the archive alone.
+func TestJournalOfACopy(t *testing.T) {
+	s := openShop(t)
+	s.put("archive", "earlier\n")
+	s.killSweep("store", true)
+	if err := os.Remove(s.side("archive", pendingSuffix)); err != nil {
+		t.Fatal(err)
+	}
+	s.needsPerson("one of them was moved or copied")
+}
+
+// What was staged is not used if it is no longer what it was.
+func TestDamagedStage(t *testing.T) {
+	s := openShop(t)
+	s.put("archive", "earlier\n")
+	s.killSweep("store", true)
+	staged := s.get(".store.recolva-add")
+	s.put(".store.recolva-add", strings.Replace(staged, "strong", "wrong!", 1))
+	_, _ = s.appendTo("archive").WriteString("late\n")
+	s.needsPerson("is damaged")
+}

@@ -11,7 +11,7 @@ from recolva import _transaction, jsonl
 from recolva._places import Files, Place
 from recolva._system import System
 from recolva.errors import NeedsRecovery, Refused
-from tests.homes import NEW, OLD, archive, contents
+from tests.homes import LATE, NEW, OLD, archive, contents
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -107,3 +107,26 @@ def test_an_archive_cut_in_place(home: Path) -> None:
         jsonl.recover(store)
     assert store.read_bytes() == OLD + NEW
     assert kept.read_bytes() == b"more\n" + OLD
+
+
+def test_the_journal_of_a_copy(home: Path) -> None:
+    """A journal without its mark beside the archive, as in a copy of the store, leaves the archive alone."""
+    kept = home / "archive.jsonl"
+    kept.write_bytes(b"earlier\n")
+    kill_sweep(home, committed=False)
+    side(home, "archive.jsonl", "pending").unlink()
+    with pytest.raises(NeedsRecovery, match="one of them was moved or copied"):
+        jsonl.recover(home / "store.jsonl")
+    assert kept.read_bytes() == b"earlier\n" + OLD
+
+
+def test_a_damaged_stage(home: Path) -> None:
+    """What was staged is not used if it is no longer what it was."""
+    kept, staged = home / "archive.jsonl", side(home, "store.jsonl", "add")
+    kill_sweep(home, committed=False)
+    staged.write_bytes(staged.read_bytes().replace(b"id", b"ID"))
+    with kept.open("ab") as file:
+        file.write(LATE)
+    with pytest.raises(NeedsRecovery, match="is damaged"):
+        jsonl.recover(home / "store.jsonl")
+    assert kept.read_bytes() == OLD + LATE

@@ -10,8 +10,7 @@ from recolva._drain import check_intact
 from recolva._journal import Journal, OldInput, Target, place_of
 from recolva._places import NEW, NEXT, OLD, PRIOR, Place, show
 from recolva._replace import link_prior, place_next, replace_input
-from recolva._stage import staged_name
-from recolva._standing import AT_END, append_lines, await_line_end, compare_lines, standing, write_again
+from recolva._standing import AT_END, append_lines, await_line_end, compare_lines, open_staged, standing, write_again
 from recolva._system import APPEND, CREATE, READ
 from recolva._undo import StaysError, added_intact, cut_back
 from recolva.errors import NeedsRecovery, Refused
@@ -120,7 +119,7 @@ class Forward:
     def _add(self, target: Target, place: Place, file: File) -> None:
         """Append to a target what it does not hold yet of what was staged; write the rest again."""
         engine, audit = self._engine, target.role == "audit"
-        staged = self._system.open(self._home.side(staged_name(target.role)), READ)
+        staged = open_staged(engine, self._home, target)
         try:
             if standing(engine, self._home, place, target, file) == AT_END:
                 # Best is to begin anew. An audit has one block of ours, so there a last look must do.

@@ -17,8 +17,7 @@ from recolva._locks import BusyError, LockFiles, lock_all
 from recolva._places import HOME_SIDES, JOURNAL, NEW, TARGET_SIDES, Place, show
 from recolva._ranges import CutError, sha256
 from recolva._replace import UnconfirmedError
-from recolva._stage import staged_name
-from recolva._standing import compare_lines
+from recolva._standing import compare_lines, open_staged
 from recolva._system import READ
 from recolva._undo import StaysError, Undo, added_intact, plan_all
 from recolva.errors import CommittedUncertain, NeedsRecovery, Refused
@@ -145,6 +144,7 @@ class Settler:
             raise
 
     def _settle_journal(self, home: Place, journal: Journal, result: Recovery) -> None:
+        self._check_pointers(home, journal)
         if self.is_committed(home, journal):
             self._verify_targets(home, journal)
             self._system.sync_directory(home.directory)  # the rename may be visible without being durable
@@ -155,6 +155,25 @@ class Settler:
             result.moved_bytes += moved
             result.committed += finished
             result.rolled_back += not finished
+
+    def _check_pointers(self, home: Place, journal: Journal) -> None:
+        """Make sure that the pointer beside each target leads to this journal.
+
+        It was there before the journal, and goes after it. A copy of the store, with its
+        journal, must not touch the archive of the original.
+        """
+        own = self._system.lookup(home.side(JOURNAL))
+        for target in journal.targets or []:
+            place = place_of(target.path, home)
+            if place == home:
+                continue
+            pointed = self._notes.pointer(place)
+            note = None if pointed is None else self._system.lookup(pointed.side(JOURNAL))
+            if own is None or note is None or not note.same_file(own):
+                text = (
+                    f"says that an unfinished sweep of {show(home.path)} concerns it: one of them was moved or copied"
+                )
+                raise NeedsRecovery(f"nothing beside {target.role} {show(place.path)} {text}")
 
     def is_committed(self, home: Place, journal: Journal) -> bool:
         """Tell whether the input of a run was replaced."""
@@ -225,7 +244,7 @@ class Settler:
     def _holds_lines(self, home: Place, file: File, target: Target) -> bool:
         """Tell whether a target holds all lines that were staged for it, be it among lines of others."""
         try:
-            staged = self._system.open(home.side(staged_name(target.role)), READ)
+            staged = open_staged(self._engine, home, target)
         except FileNotFoundError:
             return False
         try:

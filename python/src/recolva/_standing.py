@@ -56,7 +56,7 @@ def standing(engine: Engine, home: Place, place: Place, target: Target, file: Fi
     if size == target.size:
         return AT_END
     try:
-        staged = engine.system.open(home.side(staged_name(target.role)), READ)
+        staged = open_staged(engine, home, target)
     except FileNotFoundError:
         raise NeedsRecovery(foreign_text(home, place, target)) from None
     try:
@@ -66,6 +66,20 @@ def standing(engine: Engine, home: Place, place: Place, target: Target, file: Fi
         return AMID if held else NOWHERE
     finally:
         staged.close()
+
+
+def open_staged(engine: Engine, home: Place, target: Target) -> File:
+    """Open what a run staged to be appended, and make sure that it is still that."""
+    path = home.side(staged_name(target.role))
+    file = engine.system.open(path, READ)
+    try:
+        if file.info().size < target.bytes or _ranges.sha256(file, 0, target.bytes) != target.sha256:
+            text = f"is damaged: it is not what an unfinished sweep of {show(home.path)} staged"
+            raise NeedsRecovery(f"{show(path)} {text}")
+    except BaseException:
+        file.close()
+        raise
+    return file
 
 
 def _is_ours(target: Target, file: File, size: int, staged: File) -> bool:
