@@ -1,6 +1,7 @@
 package transaction
 
 import (
+	"context"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -60,6 +61,37 @@ func TestStoreInAnotherCase(t *testing.T) {
 		t.Errorf("the archive holds %q, want one line", got)
 	}
 	s.noneLeft()
+}
+
+// A run that was killed is settled by any path, also where it used two for one directory.
+func TestRecoveryOverABindMount(t *testing.T) {
+	if runtime.GOOS != "linux" || os.Geteuid() != 0 {
+		t.Skip("mounting needs Linux and root")
+	}
+	for _, committed := range []bool{false, true} {
+		for i := range 4 {
+			s := openShop(t)
+			twice := t.TempDir()
+			if out, err := exec.Command("mount", "--bind", s.dir, twice).CombinedOutput(); err != nil {
+				t.Skipf("no mount is allowed here: %v: %s", err, out)
+			}
+			t.Cleanup(func() { _ = exec.Command("umount", twice).Run() })
+			s.files = Files{Input: filepath.Join(twice, "store"), Archive: s.path("archive"), Audit: filepath.Join(twice, "audit")}
+			s.fs = stopped{storefs.OS(), s.files.Input, !committed}
+			func() {
+				defer func() { _ = recover() }()
+				_ = s.sweep(nil)
+			}()
+			path := []string{s.path("store"), s.files.Input, s.path("archive"), filepath.Join(twice, "archive")}[i]
+			r, err := Recover(context.Background(), storefs.OS(), path, s.opts)
+			if err != nil || !r.Found || r.Committed > 0 != committed {
+				t.Errorf("by %s: %+v, %v", path, r, err)
+			}
+			if got := strings.Count(s.get("store")+s.get("archive"), "\n"); got != 3 {
+				t.Errorf("%d records are left of 3", got)
+			}
+		}
+	}
 }
 
 // A directory that is mounted twice gives every file two names that no path reveals.

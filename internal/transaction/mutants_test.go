@@ -87,15 +87,15 @@ type hint struct {
 // hints are for the steps whose lack shows in few places. For the others, the
 // plain sweeps show it.
 var hints = map[step]hint{
-	lockData:            {agent: "edit", seed: 40, near: true},
-	lockNew:             {agent: "edit", seed: 86, near: true},
-	checkRewrite:        {agent: "edit", seed: 40, near: true},
-	checkForeign:        {agent: "archiver", seed: 48, near: true},
-	checkAuditUnchanged: {agent: "auditor", seed: 29, near: true},
+	lockData:            {agent: "edit", seed: 68, near: true},
+	lockNew:             {agent: "edit", seed: 118, near: true},
+	checkRewrite:        {agent: "edit", seed: 59, near: true},
+	checkForeign:        {agent: "archiver", seed: 75, near: true},
+	checkAuditUnchanged: {agent: "auditor", seed: 56, near: true},
 	checkNewIntact:      {name: "archive", agent: "edit", seed: 3, depth: 1, kill: true},
-	cutAlone:            {name: "archive without audit", agent: "keeper", seed: 3},
+	cutAlone:            {name: "archive to new files", agent: "keeper", seed: 7},
 	syncDirSettled:      {name: "nothing pruned", depth: 2, kill: true},
-	syncDirStaged:       {name: "archive without audit", agent: "rewrite", seed: 45, near: true, depth: 1},
+	syncDirStaged:       {name: "archive without audit", agent: "rewrite", seed: 64, near: true, depth: 1},
 	syncDirPointer:      {name: "two stores, one archive", seed: 4},
 	settlePointers:      {name: "two stores, one archive"},
 	pointerFirst:        {name: "two stores, one archive"},
@@ -103,13 +103,13 @@ var hints = map[step]hint{
 	syncDirRecovered:    {name: "archive without audit", depth: 1, kill: true},
 	journalGoneFirst:    {name: "two stores, one archive", depth: 1, kill: true},
 	syncDirJournalGone:  {name: "nothing pruned", depth: 1, kill: true},
-	moveExtras:          {agent: "append", seed: 86, near: true},
-	carryTail:           {agent: "slow", seed: 26, near: true},
-	syncDirOld:          {agent: "slow", seed: 42, near: true},
-	linkOld:             {agent: "slow", seed: 41, near: true},
-	drainOld:            {agent: "slow", seed: 41, near: true},
-	journalPiece:        {agent: "slow", seed: 85, near: true, depth: 1},
-	syncPiece:           {agent: "slow", seed: 41, near: true},
+	moveExtras:          {agent: "append", seed: 117, near: true},
+	carryTail:           {agent: "slow", seed: 52, near: true},
+	syncDirOld:          {agent: "slow", seed: 70, near: true},
+	linkOld:             {agent: "slow", seed: 68, near: true},
+	drainOld:            {agent: "slow", seed: 68, near: true},
+	journalPiece:        {agent: "slow", seed: 117, near: true, depth: 1},
+	syncPiece:           {agent: "slow", seed: 68, near: true},
 	syncNext:            {name: "replace both"},
 	syncDirPrior:        {name: "replace the archive", agent: "late", seed: 3, near: true},
 	syncDirReplaced:     {name: "replace both"},
@@ -149,7 +149,7 @@ func hunt(m step) string {
 func (h hint) try(m step, s scenario) string {
 	last := uint64(2)
 	if h.depth == 0 {
-		last = 12
+		last = 40
 	}
 	if h.near {
 		last = agentSpan

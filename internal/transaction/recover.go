@@ -69,7 +69,7 @@ func (e *engine) settle(ctx context.Context, places []place, result *RecoverResu
 func (e *engine) tied(places, hints []place) ([]place, error) {
 	out := slices.Clone(places)
 	add := func(p place) {
-		if !slices.ContainsFunc(out, func(q place) bool { return q.path == p.path }) {
+		if !slices.ContainsFunc(out, func(q place) bool { return e.samePlace(p, q) }) {
 			out = append(out, p)
 		}
 	}
@@ -100,6 +100,17 @@ func (e *engine) tied(places, hints []place) ([]place, error) {
 		}
 	}
 	return out, nil
+}
+
+// samePlace tells whether two paths are one place, be it by a directory that is
+// mounted twice.
+func (e *engine) samePlace(p, q place) bool {
+	if p.path == q.path || p.base != q.base {
+		return p.path == q.path
+	}
+	a, there, err := e.lookup(p.dir)
+	b, alsoThere, errB := e.lookup(q.dir)
+	return err == nil && errB == nil && there && alsoThere && a.SameFile(b)
 }
 
 func (e *engine) settleLocked(ctx context.Context, places []place, result *RecoverResult) error {

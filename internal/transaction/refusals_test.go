@@ -130,9 +130,14 @@ func TestPlantedJournalNeedsAPerson(t *testing.T) {
 	for name, plant := range map[string]func(){
 		"can be written by others": func() { _ = os.WriteFile(path, note, 0o600); _ = os.Chmod(path, 0o666) },
 		"is damaged":               func() { _ = os.WriteFile(path, append(note, 'x'), 0o600) },
-		"did not write":            func() { _ = os.WriteFile(path, note, 0o600) },
-		"is a directory":           func() { _ = os.Mkdir(path, 0o700) },
-		"other names":              func() { _ = os.WriteFile(s.path("j"), note, 0o600); _ = os.Link(s.path("j"), path) },
+		"moved or copied":          func() { _ = os.WriteFile(path, note, 0o600) },
+		"did not write": func() {
+			mark, _ := encodeNote(&pointer{Version: 1, Home: "store"})
+			_ = os.WriteFile(path, note, 0o600)
+			_ = os.WriteFile(s.path(".victim.recolva-pending"), mark, 0o600)
+		},
+		"is a directory": func() { _ = os.Mkdir(path, 0o700) },
+		"other names":    func() { _ = os.WriteFile(s.path("j"), note, 0o600); _ = os.Link(s.path("j"), path) },
 	} {
 		plant()
 		err := s.sweep(nil)

@@ -153,7 +153,7 @@ func (w *world) process(before func(changing bool) simfs.Fault) *simfs.Process {
 }
 
 // agentSpan is about how many operations a sweep has.
-const agentSpan = 110
+const agentSpan = 125
 
 // agentTurn lets the agent act: at random, or in a row from one operation on.
 func (w *world) agentTurn(waiting bool) {

@@ -188,6 +188,11 @@ def test_no_foreign_journal_is_followed(home: Path) -> None:
         (home / "elsewhere").write_bytes(_journal.encode(good))
         os.link(home / "elsewhere", journal)
 
+    def mark() -> int:
+        pointer = _journal.Pointer(1, _journal.Name("store.jsonl"))
+        (home / ".victim.recolva-pending").touch(0o600)
+        return (home / ".victim.recolva-pending").write_bytes(_journal.encode(pointer))
+
     cases: dict[str, tuple[Callable[[], object], str]] = {
         "no note": (lambda: journal.write_bytes(b"{}"), "is damaged: its checksum does not match$"),
         "shared": (
@@ -209,7 +214,11 @@ def test_no_foreign_journal_is_followed(home: Path) -> None:
             lambda: journal.write_bytes(_journal.encode(replace(good, home=_journal.Name("x")))),
             "it belongs to x",
         ),
-        "victim": (lambda: journal.write_bytes(_journal.encode(good)), "is not the file that an unfinished sweep of"),
+        "copied": (lambda: journal.write_bytes(_journal.encode(good)), "one of them was moved or copied"),
+        "victim": (
+            lambda: mark() and journal.write_bytes(_journal.encode(good)),
+            "is not the file that an unfinished sweep of",
+        ),
         "own file": (lambda: _plant(good, journal, victim), "has bytes after offset 0 that an unfinished sweep of"),
     }
     for plant, text in cases.values():

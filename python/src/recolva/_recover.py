@@ -82,19 +82,33 @@ class Settler:
 
     def _tied(self, places: Sequence[Place], hints: Sequence[Place]) -> list[Place]:
         """Add the homes that pointers name, the targets of journals, and hints whose directory exists."""
-        found = dict.fromkeys(places)
-        found.update(dict.fromkeys(place for place in hints if self._system.lookup(place.directory) is not None))
+        found = list(places)
+
+        def add(place: Place) -> None:
+            if not any(self._same_place(place, other) for other in found):
+                found.append(place)
+
+        for place in hints:
+            if self._system.lookup(place.directory) is not None:
+                add(place)
         for place in places:
             journal = self._notes.journal(place)
             for target in journal.targets or [] if journal else []:
-                found[place_of(target.path, place)] = None
+                add(place_of(target.path, place))
             home = self._notes.pointer(place)
             if home is not None:
                 if self._system.lookup(home.directory) is None:
                     text = f"waits for the recovery of {show(home.path)}, whose directory is not there"
                     raise NeedsRecovery(f"{show(place.path)} {text}")
-                found[home] = None
-        return list(found)
+                add(home)
+        return found
+
+    def _same_place(self, one: Place, other: Place) -> bool:
+        """Tell whether two paths are one place, be it by a directory that is mounted twice."""
+        if one == other or one.base != other.base:
+            return one == other
+        directory, beside = self._system.lookup(one.directory), self._system.lookup(other.directory)
+        return directory is not None and beside is not None and directory.same_file(beside)
 
     def _settle_locked(self, places: Sequence[Place], result: Recovery) -> None:
         for place in places:
