@@ -71,7 +71,10 @@ func (t *Transaction) takeOver(ctx context.Context) (err error) {
 	if err := t.inspect(t.files); err != nil {
 		return err
 	}
-	return t.checkNames(t.files)
+	if err := t.checkNames(t.files); err != nil {
+		return err
+	}
+	return t.sumReplaced()
 }
 
 func (t *Transaction) openInput(f Files) error {
@@ -103,23 +106,8 @@ func (t *Transaction) openInput(f Files) error {
 		return refusedf("%s %s was replaced meanwhile", m.role, show(m.path))
 	}
 	r.size = r.info.Size
-	t.racy = t.mayHideChange()
+	t.racy = t.locks.mayHideChange(m.path, r.info)
 	return nil
-}
-
-// mayHideChange tells whether a change after open could leave the time of
-// change as it was: file systems stamp in ticks, and the input was last
-// changed in or after the tick in which our lock file was signed.
-func (t *Transaction) mayHideChange() bool {
-	if t.locks == nil {
-		return false
-	}
-	for _, h := range t.locks.held {
-		if h.path == t.files.input.path {
-			return t.input.info.ModNanos >= h.info.ModNanos
-		}
-	}
-	return true
 }
 
 func (t *Transaction) openAudit() error {

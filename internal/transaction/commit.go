@@ -302,7 +302,7 @@ func (t *Transaction) planTarget(j *journal, m *member, s *staged) error {
 		}
 		tg.Existed, tg.Ino, tg.Size = true, info.Ino, info.Size
 		if tg.Mode == modeReplace {
-			if err := m.checkUnchanged(info); err != nil {
+			if err := t.checkUnchanged(m, f, info); err != nil {
 				return err
 			}
 		}

@@ -62,6 +62,7 @@ type member struct {
 	mode   AppendMode
 	info   storefs.Info // as found under the lock
 	exists bool
+	sum    string // of a file to be replaced, if its times may hide a change
 }
 
 // fileSet holds the files of a transaction; nil for those it does not have.

@@ -223,6 +223,21 @@ func (s *lockSet) checkHeld() error {
 	return nil
 }
 
+// mayHideChange tells whether a change from now on could leave the time of change
+// of a file as it was: file systems stamp in ticks, and the file was last changed
+// in or after the tick in which its lock file was signed.
+func (s *lockSet) mayHideChange(path string, info storefs.Info) bool {
+	if s == nil {
+		return false
+	}
+	for _, h := range s.held {
+		if h.path == path {
+			return info.ModNanos >= h.info.ModNanos
+		}
+	}
+	return true
+}
+
 // holds tells whether a lock file still has its name.
 func (s *lockSet) holds(h heldLock) (bool, error) {
 	current, exists, err := s.engine.lookup(h.side(lockSuffix))

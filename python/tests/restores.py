@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import warnings
-from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from contextlib import AbstractContextManager, nullcontext, suppress
+from typing import TYPE_CHECKING, Any, Optional
 
 from recolva import jsonl
 from recolva._system import System
@@ -14,7 +15,13 @@ from tests.crashes import ARGUMENTS, STORE, record, using
 from tests.faults import Fault, Killed, Layer, lines_of
 
 if TYPE_CHECKING:
+    from io import FileIO
     from pathlib import Path
+
+
+def _at_once(path: str, flags: int) -> int:
+    """Open a file, or raise BlockingIOError rather than wait until a lease ends."""
+    return os.open(path, flags | os.O_NONBLOCK)
 
 
 class Scene:
@@ -31,6 +38,8 @@ class Scene:
         assert len(ids) == 2 + long
         self.words: dict[str, Any] = {"run_id": lines[-1]["run_id"]} if by_run else {"ids": ids}
         self.appended: list[bytes] = []
+        self.writer: Optional[FileIO] = None
+        """Keeps the store open, to append in the middle of a write."""
 
     def restore(self, fault: Fault, at: int = 0, acts: int = 1) -> Layer:
         """Restore with a fault, while somebody appends at some calls."""
@@ -43,12 +52,15 @@ class Scene:
         return layer
 
     def append(self) -> None:
-        """Append a line without the lock, on a line of its own."""
+        """Append a line without the lock, on a line of its own; not while a lease makes an open wait."""
         line = record(f"late{len(self.appended)}", old=False)
-        with suppress(BlockingIOError), self.store.open("ab", buffering=0) as file:
+        with suppress(BlockingIOError), self._opened() as file:
             whole = self.store.read_bytes().endswith(b"\n")
             file.write(line if whole else b"\n" + line)
             self.appended.append(line)
+
+    def _opened(self) -> AbstractContextManager[FileIO]:
+        return nullcontext(self.writer) if self.writer else open(self.store, "ab", 0, opener=_at_once)
 
     def recover(self, *paths: Path) -> None:
         """Settle what was left at some files, in turn."""

@@ -253,14 +253,16 @@ def test_a_long_restore_beside_a_writer(tmp_path):
     calls = Scene(tmp_path / "plain", by_run=False, long=3000).restore(Fault()).calls
     writes = [number for number, call in enumerate(calls, 1) if call == "write s"]
     assert len(writes) == 3
-    scene.restore(Fault(), writes[1], 2)
+    with scene.store.open("ab", buffering=0) as scene.writer:
+        scene.restore(Fault(), writes[1], 2)
     assert len(scene.appended) == 2
     scene.check()
     assert not scene.archive.read_bytes()
     for number, kind in ((1, "kill"), (2, "torn"), (2, "error")):
         scene = Scene(tmp_path / f"{number}{kind}", by_run=False, long=3000)
-        scene.restore(Fault(writes[number], kind), writes[1], 2)
-        scene.append()
+        with scene.store.open("ab", buffering=0) as scene.writer:
+            scene.restore(Fault(writes[number], kind), writes[1], 2)
+            scene.append()
         scene.recover(scene.store, scene.archive)
         scene.check()
         assert not scene.archive.read_bytes(), kind

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from recolva import _transaction, jsonl
+from recolva import _system, _transaction, jsonl
 from recolva._places import Files, Place
 from recolva._system import System
 from recolva.errors import NeedsRecovery, Refused
@@ -130,3 +130,31 @@ def test_a_damaged_stage(home: Path) -> None:
     with pytest.raises(NeedsRecovery, match="is damaged"):
         jsonl.recover(home / "store.jsonl")
     assert kept.read_bytes() == OLD + LATE
+
+
+@pytest.mark.parametrize("changed", [b"earlier\n", b"changed\n"])
+def test_a_change_in_one_tick_before_replacing(home: Path, monkeypatch: pytest.MonkeyPatch, changed: bytes) -> None:
+    """A file that is to be replaced is looked at once more where its times cannot tell that it changed."""
+    archived = home / "archive.jsonl"
+    archived.write_bytes(b"earlier\n")
+    made = _system._info
+
+    def timeless(found: os.stat_result) -> _system.Info:
+        return made(found)._replace(modified_ns=0, changed_ns=0)
+
+    monkeypatch.setattr(_system, "_info", timeless)
+    files = Files(home / "store.jsonl", archived, archive_mode="replace", mutate=True)
+    transaction = _transaction.Transaction(files, _transaction.Options(0))
+    assert transaction.retained is not None
+    assert transaction.pruned is not None
+    transaction.read(1 << 20)
+    transaction.retained.write(NEW)
+    transaction.pruned.write(OLD)
+    archived.write_bytes(changed)
+    if changed == b"earlier\n":
+        transaction.commit(None, None)
+        assert contents(home) == {"store.jsonl": NEW, "archive.jsonl": OLD}
+    else:
+        with pytest.raises(Refused, match="was changed meanwhile"):
+            transaction.commit(None, None)
+        assert contents(home) == {"store.jsonl": OLD + NEW, "archive.jsonl": changed}

@@ -18,7 +18,7 @@ from recolva._stage import Final, Last, RunLine, Staged, cut_text, opened
 from recolva.errors import Refused
 
 if TYPE_CHECKING:
-    from recolva._system import File
+    from recolva._system import File, Info
     from recolva._transaction import Transaction
 
 
@@ -134,6 +134,10 @@ def _plan_input(t: Transaction, journal: Journal, retained: Staged, start: int, 
     journal.old = OldInput(t.input.info.inode, end, _ranges.ends_open(file, end), content.hexdigest())
 
 
+def _is_unchanged(file: File, member: Member, now: Info) -> bool:
+    return member.info == now and (not member.sum or member.sum == _ranges.sha256(file, 0, now.size))
+
+
 def _plan_target(t: Transaction, member: Member, staged: Staged) -> Target:
     digest = staged.digest()
     target = Target(member.role, name_from(t.home, member.place), member.mode, bytes=digest.bytes, sha256=digest.sha256)
@@ -143,7 +147,7 @@ def _plan_target(t: Transaction, member: Member, staged: Staged) -> Target:
         if info.links > 1:
             raise refused_links(member, info.links)
         target.existed, target.ino, target.size = True, info.inode, info.size
-        if target.mode == "replace" and member.info != info:  # what was added would be gone
+        if target.mode == "replace" and not _is_unchanged(file, member, info):  # what was added would be gone
             raise Refused(f"{member} was changed meanwhile")
         target.joint = target.mode == "append" and _ranges.ends_open(file, info.size)
     at = (0, 0) if t.audit_at is None else (t.audit_at.inode, t.audit_at.size)

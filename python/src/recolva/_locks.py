@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Optional
+from typing import TYPE_CHECKING, Any
 
 from recolva._journal import MAX_NOTE_BYTES, Name, line_of, name_from, place_of
 from recolva._places import LOCK, Place, kind_name, show
@@ -146,9 +146,14 @@ class LockFiles:
         with suppress(OSError):
             held.info = held.file.info()
 
-    def info_of(self, place: Place) -> Optional[Info]:
-        """Describe the lock file of a place as it was when it was signed."""
-        return next((held.info for held in self.held if held.place == place), None)
+    def may_hide_change(self, place: Place, info: Info) -> bool:
+        """Tell whether a change from now on could leave the time of change of a file as it was.
+
+        File systems stamp in ticks: so it is if the file was last changed in or after the tick
+        in which its lock file was signed.
+        """
+        signed = next((held.info for held in self.held if held.place == place), None)
+        return signed is None or info.modified_ns >= signed.modified_ns
 
     def check_held(self) -> None:
         """Refuse to go on when somebody has taken a lock file away: another run may have begun."""

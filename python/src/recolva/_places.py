@@ -77,12 +77,16 @@ class Files:
 
 @dataclass
 class Member:
-    """One file of a transaction; `info` is None while there is no such file."""
+    """One file of a transaction; `info` is None while there is no such file.
+
+    `sum` is that of a file to be replaced, if its times may hide a change.
+    """
 
     role: str
     place: Place
     mode: str
     info: Optional[Info] = None
+    sum: str = ""
 
     def __str__(self) -> str:
         return f"{self.role} {show(self.place.path)}"

@@ -23,6 +23,7 @@ from recolva import _commit, _perform
 from recolva._audit import NO_PREVIOUS
 from recolva._engine import Engine
 from recolva._places import ADD, AUD, NEW, NEXT, PRIOR, Files, Member, Members
+from recolva._ranges import CutError, sha256
 from recolva._recover import Recovery, Settler
 from recolva._stage import Final, Input, Last, RunLine, Staged, chain_link
 from recolva._system import READ
@@ -86,7 +87,7 @@ class Transaction:
             self.files.mutate and members.input.info is not None and not info.same_file(members.input.info)
         ):
             raise Refused(f"{members.input} was replaced meanwhile")
-        self.racy = self._may_hide_change()
+        self.racy = self.locks is not None and self.locks.may_hide_change(members.input.place, info)
         self._open_audit()
         self._stage()
 
@@ -98,17 +99,20 @@ class Transaction:
             raise Refused(f"an earlier sweep is not finished: {error}") from error
         self.members.inspect()
         self.members.check_names()
+        self._sum_replaced(self.locks)
 
-    def _may_hide_change(self) -> bool:
-        """Tell whether a change after the open could leave the time of change as it was.
-
-        File systems stamp in ticks: so it is if the input was last changed in or after the
-        tick in which our lock file was signed.
-        """
-        if self.locks is None:
-            return False
-        info = self.locks.info_of(self.members.input.place)
-        return info is None or self.input.info.modified_ns >= info.modified_ns
+    def _sum_replaced(self, locks: LockFiles) -> None:
+        """Take the sums of the files that will be replaced and whose times may hide a change to come."""
+        for member in self.members:
+            if member.mode != "replace" or member.info is None or not locks.may_hide_change(member.place, member.info):
+                continue
+            file = self.system.open(member.place.path, READ)
+            try:
+                member.sum = sha256(file, 0, member.info.size)
+            except CutError:
+                raise Refused(f"{member} was changed meanwhile") from None
+            finally:
+                file.close()
 
     def _open_audit(self) -> None:
         member = self.members.audit
