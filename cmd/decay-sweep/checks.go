@@ -2,9 +2,12 @@ package main
 
 import (
 	"errors"
+	"fmt"
+	"os"
 	"strings"
 
 	"github.com/iamfaham/recolva/internal/sweep"
+	"github.com/iamfaham/recolva/internal/transaction"
 	"github.com/iamfaham/recolva/pkg/decay"
 )
 
@@ -127,4 +130,30 @@ func example(p decay.Param) string {
 		return "--" + strings.TrimSuffix(name, "-ms") + " 30d"
 	}
 	return "--" + name + " 1"
+}
+
+// checkStreams refuses a file that is one of the program's own streams: what is
+// said there would be written over its lines, or between them.
+func (p *program) checkStreams(o *options) error {
+	streams := []struct {
+		name string
+		of   any
+	}{{"standard output", p.stdout}, {"standard error", p.stderr}, {"standard input", p.stdin}}
+	files := []struct{ role, path string }{{"input", o.input}, {"archive", o.files.Archive}, {"audit", o.files.Audit}, {"backup", o.backup}}
+	for _, s := range streams {
+		stream, ok := s.of.(*os.File)
+		if !ok || stream == os.Stdin && o.input != "-" {
+			continue
+		}
+		at, err := stream.Stat()
+		if err != nil || !at.Mode().IsRegular() {
+			continue
+		}
+		for _, f := range files {
+			if info, err := os.Stat(f.path); err == nil && os.SameFile(info, at) {
+				return &transaction.Error{Class: transaction.Refused, Err: fmt.Errorf("%s %s is also %s", f.role, printable(f.path), s.name)}
+			}
+		}
+	}
+	return nil
 }

@@ -99,6 +99,9 @@ func (p *program) do(ctx context.Context, args []string) error {
 		return p.result(versionText(o.json))
 	}
 	o.transaction.Warn = p.warn
+	if err := p.checkStreams(o); err != nil {
+		return err
+	}
 	return v.run(ctx, p, o)
 }
 

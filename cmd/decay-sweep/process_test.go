@@ -120,3 +120,45 @@ func TestStoreOfAnotherUser(t *testing.T) {
 		}
 	}
 }
+
+// A file that is one of the program's own streams is refused: what is said there would be written over its lines.
+func TestFileThatIsAStream(t *testing.T) {
+	const records = `{"id":"old","last_accessed_ms":0}` + "\n"
+	for _, stream := range []string{"output", "error", "input"} {
+		dir := t.TempDir()
+		store, other := filepath.Join(dir, "store"), filepath.Join(dir, "other")
+		if err := os.WriteFile(store, []byte(records), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		f, err := os.OpenFile(other, os.O_RDWR|os.O_CREATE, 0o600)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		args := []string{"--input", store, "--mode", "archive", "--archive", other}
+		if stream == "input" {
+			args = []string{"--input", "-", "--audit", other}
+		}
+		cmd := process(t, append(args, "--now-ms", "200000000", "--half-life", "1d", "--threshold", "0.5")...)
+		var said bytes.Buffer
+		cmd.Stdout, cmd.Stderr = &said, &said
+		switch stream {
+		case "output":
+			cmd.Stdout = f
+		case "error":
+			cmd.Stdout, cmd.Stderr = &said, f
+		case "input":
+			cmd.Stdin = f
+		}
+		_ = cmd.Run()
+		if code := cmd.ProcessState.ExitCode(); code != 3 {
+			t.Errorf("standard %s: status %d", stream, code)
+		}
+		if stream != "error" && !strings.Contains(said.String(), other+" is also standard "+stream) {
+			t.Errorf("standard %s: it said %q", stream, &said)
+		}
+		if got, err := os.ReadFile(store); err != nil || string(got) != records {
+			t.Errorf("standard %s: the store holds %q (%v)", stream, got, err)
+		}
+	}
+}
