@@ -58,7 +58,7 @@ func recoverText(r transaction.RecoverResult) string {
 	case r.RolledBack > 0:
 		text = "an interrupted run is undone: store, archive and audit are as before it"
 	default:
-		text = "the temporary files of an interrupted run are removed: it had changed nothing"
+		text = "the temporary files of an interrupted run are removed: by them it had changed nothing yet"
 	}
 	if r.MovedBytes > 0 {
 		text += fmt.Sprintf("; %d bytes that others wrote meanwhile are moved to the store", r.MovedBytes)

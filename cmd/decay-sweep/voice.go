@@ -12,6 +12,7 @@ import (
 	"github.com/iamfaham/recolva/internal/canon"
 	"github.com/iamfaham/recolva/internal/ledger"
 	"github.com/iamfaham/recolva/internal/sweep"
+	"github.com/iamfaham/recolva/internal/transaction"
 )
 
 // The program's voice. Results go to stdout, everything else to stderr as
@@ -91,6 +92,8 @@ func hintFor(err error) string {
 	switch {
 	case errors.As(err, &m):
 		return m.hint
+	case transaction.ClassOf(err) == transaction.NeedsPerson:
+		return "nothing was touched; decay-sweep recover --help says what can be done"
 	case errors.As(err, &pending):
 		return "decay-sweep recover --input FILE settles it"
 	case errors.As(err, &units) && units.Many < units.Scanned:

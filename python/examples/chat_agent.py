@@ -1,32 +1,47 @@
-"""A chat agent whose memory fades.
+"""A chat agent that forgets: tell it "I like tea", ask "What do I like?", say "forget my name".
 
-Run ``python chat_agent.py [agent.db]``, tell it "my NAME is VALUE", and ask "what is my NAME?".
-Every line is a turn, every turn a tick. What it is asked for stays fresh; what nobody asks for
-fades, and after 17 turns it is gone.
+python chat_agent.py [memory.db]      a line is a turn; a fact with "!" fades four times slower
 """
 
 import re
 import sys
 
-from memoryhalflife import MemoryEngine
+from memoryhalflife import Memory, MemoryEngine
+
+VERB = r"(?:(is|are|lives?|works?)|am|likes?|needs?|has|have)"  # the first ones have one answer
+FACT = re.compile(rf"((?!wh|how|forget).+? {VERB}) .*[^?]", re.IGNORECASE)
+FILLER = frozenset(re.findall(r"\w+", "a about am an are at do does forget in is me of s tell that the what where who"))
+MIRROR = {"i": "you", "my": "your", "am": "are"}
 
 
-def reply(engine: MemoryEngine, line: str) -> str:
-    """Answer one line, and remember or recall what it is about."""
-    if told := re.fullmatch(r"my (.+?) is (.+?)[.!]?", line, re.IGNORECASE):
-        engine.store(told[1].lower(), told[2])
-        return f"I will remember your {told[1]}."
-    if asked := re.fullmatch(r"what is my (.+?)\??", line, re.IGNORECASE):
-        memory = engine.recall(asked[1].lower())
-        return f"Your {asked[1]} is {memory.content}." if memory else "I don't know, or I have forgotten."
-    fading = engine.fading(0.25)
-    return f"By the way, is your {fading[0].key} still {fading[0].content}?" if fading else "Tell me more."
+def words(text: str) -> set[str]:
+    """Return what a text is about."""
+    return {w.removesuffix("s") for w in re.findall(r"\w+", text.lower()) if w not in FILLER}
 
 
-if __name__ == "__main__":
-    path = sys.argv[1] if len(sys.argv) > 1 else None
-    with MemoryEngine.open(path, default_half_life=5) if path else MemoryEngine(default_half_life=5) as agent:
-        for turn in sys.stdin:
-            print(reply(agent, turn.strip()))
-            for event in agent.tick():
-                print(f"(I forget your {event.key}.)")
+def known(engine: MemoryEngine, asked: set[str]) -> list[Memory]:
+    """Find the facts whose topic is asked for and that say all that is asked; refresh nothing."""
+    return [m for m in engine.memories() if {*m.tags} <= asked <= words(str(m.content)) | {*m.tags}]
+
+
+def answer(engine: MemoryEngine, line: str) -> str:
+    """Remember what a line tells, or say what is known about it."""
+    if fact := FACT.fullmatch(line):
+        said = re.sub(r"\w+", lambda w: MIRROR.get(w[0].lower(), w[0]), line.rstrip(".!"))
+        key, half_life = fact[1].lower() if fact[2] else said, 12 if line.endswith("!") else 3
+        engine.store(key, said, half_life=half_life, tags=words(fact[1]))
+        return "Noted."
+    found = known(engine, words(line))
+    if line.lower().startswith("forget "):
+        return f"Forgotten: {sum(engine.forget(m.key) for m in found)}."
+    for m in found:
+        engine.recall(m.key)  # only what goes into the answer becomes fresh again
+    return "; ".join(f"{m.content} ({m.confidence(engine.now):.0%})" for m in found) or "Hm."
+
+
+with MemoryEngine.open(sys.argv[1]) if sys.argv[1:] else MemoryEngine() as engine:
+    for line in filter(None, map(str.strip, sys.stdin)):
+        with engine.batch():  # a turn is kept as a whole, or not at all
+            reply, gone = answer(engine, line), engine.tick()
+            weak = [m for m in engine.fading(0.2) if not m.is_fading(engine.now - 1, 0.2)]
+        print(reply, *[f"[fading: {m.content}]" for m in weak], *[f"[gone: {e.key}]" for e in gone])

@@ -12,7 +12,8 @@
 """
 
 from memoryhalflife._runtime import Expired
-from memoryhalflife.engine import MemoryEngine
+from memoryhalflife.engine import MemoryEngine, OnExpire
 from memoryhalflife.memory import Memory
+from memoryhalflife.values import JSON
 
-__all__ = ["Expired", "Memory", "MemoryEngine"]
+__all__ = ["JSON", "Expired", "Memory", "MemoryEngine", "OnExpire"]

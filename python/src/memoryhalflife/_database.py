@@ -315,7 +315,9 @@ def checked_access(path: Any, synchronous: Any, timeout: Any) -> Access:
     try:
         path = os.fsdecode(path)
     except TypeError:
-        raise InvalidArgumentType(f"path must be a path, got {type(path).__name__}") from None
+        raise InvalidArgumentType(
+            f"path must name a file, got {type(path).__name__} (MemoryEngine() is kept in memory)"
+        ) from None
     if path in ("", ":memory:") or "\0" in path:
         raise InvalidArgument(f"path must name a file, got {path!r} (MemoryEngine() is kept in memory)")
     synchronous = choice("synchronous", synchronous, SYNCHRONOUS)

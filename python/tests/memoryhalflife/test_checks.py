@@ -122,8 +122,8 @@ def test_what_cannot_be_called_is_no_callback(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
-        ({"path": None}, "path must be a path, got NoneType"),
-        ({"path": 5}, "path must be a path, got int"),
+        ({"path": None}, "path must name a file, got NoneType"),
+        ({"path": 5}, "path must name a file, got int"),
         ({"path": ""}, "path must name a file, got ''"),
         ({"path": ":memory:"}, "path must name a file, got ':memory:'"),
         ({"path": "a\0b"}, r"path must name a file, got 'a\\x00b'"),

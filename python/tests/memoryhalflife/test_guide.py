@@ -42,7 +42,7 @@ def test_examples_of_docstrings(name):
     module = importlib.import_module(name)
     assert doctest.testmod(module).failed == 0
     names = getattr(module, "__all__", [])
-    assert names == sorted(names)
+    assert names == sorted(names, key=lambda name: (not name.isupper(), name))
     assert all(hasattr(module, exported) for exported in names)
 
 
@@ -62,20 +62,26 @@ def talk(arguments, lines):
 
 
 def test_the_chat_agent_forgets_what_nobody_asks_for():
-    """What is asked for stays, what is not is asked back once it fades, and forgotten in the end."""
-    chatter = ["nice weather"] * 8
-    lines = talk(
-        [], ["My name is Alice.", "my town is Oslo", *chatter, "what is my name?", *chatter[1:], "What is my town?"]
-    )
-    assert lines[:3] == ["I will remember your name.", "I will remember your town.", "Tell me more."]
-    assert "Your name is Alice." in lines
-    assert "By the way, is your town still Oslo?" in lines
-    assert lines[-2:] == ["(I forget your town.)", "I don't know, or I have forgotten."]
-    assert "(I forget your name.)" not in lines
+    """What is asked for stays; what is not is named once as it fades, and forgotten in the end."""
+    chatter = ["Nice weather."] * 6
+    told = ["My name is Alice.", "My town is Oslo.", "I like tea!"]
+    lines = talk([], [*told, *chatter, "What is my name?", *chatter[:4], "What is my town?", "What do I like?"])
+    assert lines[:4] == ["Noted.", "Noted.", "Noted.", "Hm."]
+    assert lines.count("Hm. [fading: your town is Oslo]") == 1
+    assert "your name is Alice (12%)" in lines
+    assert "Hm. [gone: my town is]" in lines
+    assert lines[-2:] == ["Hm.", "you like tea (47%) [fading: your name is Alice]"]
+    assert not any("gone: my name" in line for line in lines)
+
+
+def test_the_chat_agent_forgets_on_request():
+    """What is told again replaces what was known; what is to be forgotten goes at once."""
+    lines = talk([], ["My name is Al.", "My name is Bo.", "What's my name?", "Forget my name.", "What is my name?"])
+    assert lines == ["Noted.", "Noted.", "your name is Bo (79%)", "Forgotten: 1.", "Hm."]
 
 
 def test_the_chat_agent_keeps_its_memory_in_a_file(tmp_path):
     """A second conversation goes on where the first ended."""
     path = tmp_path / "agent.db"
-    assert talk([path], ["my name is Alice"]) == ["I will remember your name."]
-    assert talk([path], ["what is my name?"]) == ["Your name is Alice."]
+    assert talk([path], ["My name is Alice."]) == ["Noted."]
+    assert talk([path], ["What is my name?"]) == ["your name is Alice (79%)"]
