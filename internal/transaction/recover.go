@@ -8,8 +8,6 @@ import (
 	"os"
 	"slices"
 	"time"
-
-	"github.com/iamfaham/recolva/internal/storefs"
 )
 
 func (e *engine) recover(ctx context.Context, path string) (RecoverResult, error) {
@@ -234,93 +232,6 @@ func (e *engine) settleJournal(ctx context.Context, home place, j *journal, resu
 	}
 	result.MovedBytes += moved
 	return err
-}
-
-// checkPointers makes sure that the pointer beside each target leads to this
-// journal: it was there before the journal, and goes after it. A copy of the
-// store, with its journal, must not touch the archive of the original.
-func (e *engine) checkPointers(home place, j *journal) error {
-	own, _, err := e.lookup(home.side(journalSuffix))
-	if err != nil {
-		return err
-	}
-	for i := range j.Targets {
-		p := j.Targets[i].Path.place(home)
-		if p.path == home.path {
-			continue
-		}
-		pointed, found, err := e.readPointer(p)
-		if err != nil {
-			return err
-		}
-		if found {
-			note, exists, err := e.lookup(pointed.side(journalSuffix))
-			if err != nil {
-				return err
-			}
-			found = exists && note.SameFile(own)
-		}
-		if !found {
-			return needsPersonf("nothing beside %s %s says that an unfinished sweep of %s concerns it: one of them was moved or copied", j.Targets[i].Role, show(p.path), show(home.path))
-		}
-	}
-	return nil
-}
-
-// verifyTargets makes sure, before the old input goes, that archive and audit
-// really hold what the committed run added. Once draining has begun this was
-// known, and others may have changed them since.
-func (e *engine) verifyTargets(home place, j *journal) error {
-	if j.Drain != nil {
-		return nil
-	}
-	for i := range j.Targets {
-		tg := &j.Targets[i]
-		p := tg.Path.place(home)
-		f, err := e.fs.OpenFile(p.path, os.O_RDONLY, 0)
-		if errors.Is(err, fs.ErrNotExist) {
-			return needsPersonf("%s %s is missing, but a finished sweep of %s added to it", tg.Role, show(p.path), show(home.path))
-		}
-		if err != nil {
-			return err
-		}
-		err = e.verifyTarget(f, home, p, tg)
-		if err = errors.Join(err, f.Close()); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (e *engine) verifyTarget(f storefs.File, home, p place, tg *target) error {
-	info, err := f.Stat()
-	if err != nil {
-		return err
-	}
-	if tg.Existed && tg.Mode == modeAppend && info.Ino != tg.Ino || tg.Mode == modeReplace && info.Ino != tg.NextIno {
-		e.warn(fmt.Sprintf("%s %s was replaced after the sweep of %s", tg.Role, show(p.path), show(home.path)))
-		return nil
-	}
-	ok, err := e.addedIntact(f, tg)
-	if (err != nil || !ok) && tg.Mode == modeAppend && tg.Role == roleArchive {
-		ok, err = e.holdsLines(home, f, tg, info.Size)
-	}
-	if err != nil || !ok {
-		return needsPersonf("%s %s does not hold what a finished sweep of %s added to it", tg.Role, show(p.path), show(home.path))
-	}
-	return nil
-}
-
-// holdsLines tells whether the target holds all lines that were staged for it,
-// be it with lines of others in between.
-func (e *engine) holdsLines(home place, f storefs.File, tg *target, size int64) (bool, error) {
-	staged, err := e.openStaged(home, tg)
-	if err != nil {
-		return false, err
-	}
-	defer staged.Close()
-	_, missing, err := e.compareLines(f, tg, staged, size)
-	return len(missing) == 0, err
 }
 
 // finish completes a committed run: it moves what others wrote to the old
