@@ -81,16 +81,19 @@ func (e *engine) checkIntact(f storefs.File, home place, j *journal) error {
 	return needsPersonf("%s was changed in place after it had become %s for a moment", show(home.side(newSuffix)), show(home.path))
 }
 
-// checkPointers makes sure that the pointer beside each target leads to this
-// journal: it was there before the journal, and goes after it. A copy of the
-// store, with its journal, must not touch the archive of the original.
-func (e *engine) checkPointers(home place, j *journal) error {
+// markTargets finds out which targets have no pointer to this journal beside
+// them, though it was there before the journal and goes after it. The journal may
+// be a copy, and the target the original's; or somebody took the pointer for a
+// stale one where its home could not be seen. Nothing may be taken from such a
+// target, and nothing that lies beside it is ours to remove.
+func (e *engine) markTargets(home place, j *journal) error {
 	own, _, err := e.lookup(home.side(journalSuffix))
 	if err != nil {
 		return err
 	}
 	for i := range j.Targets {
-		p := j.Targets[i].Path.place(home)
+		tg := &j.Targets[i]
+		p := tg.Path.place(home)
 		if p.path == home.path {
 			continue
 		}
@@ -98,16 +101,11 @@ func (e *engine) checkPointers(home place, j *journal) error {
 		if err != nil {
 			return err
 		}
-		if found {
-			note, exists, err := e.lookup(pointed.side(journalSuffix))
-			if err != nil {
-				return err
-			}
-			found = exists && note.SameFile(own)
+		note, exists, err := e.lookup(pointed.side(journalSuffix))
+		if err != nil {
+			return err
 		}
-		if !found {
-			return needsPersonf("nothing beside %s %s says that an unfinished sweep of %s concerns it: one of them was moved or copied", j.Targets[i].Role, show(p.path), show(home.path))
-		}
+		tg.unmarked = !found || !exists || !note.SameFile(own)
 	}
 	return nil
 }

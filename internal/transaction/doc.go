@@ -171,10 +171,14 @@
 //	8                the same, drain                    drained on: committed
 //	9                no journal                         companions removed: committed
 //
-// new with another inode than new.ino, or a missing input, needs a person. So do
-// a target without a pointer to this very journal beside it (but the home), and
-// an add or aud that does not have its length and sum where it is to be used: the
-// files were copied, moved or damaged.
+// new with another inode than new.ino, or a missing input, needs a person. So does
+// an add or aud that does not have its length and sum where it is to be used: it
+// was damaged.
+//
+// If no pointer beside a target leads to this very journal (and the target is not
+// the home), the journal may be a copy, and the target the original's; or the
+// pointer was taken for a stale one where its home could not be seen. Then nothing
+// is taken from the target: the run is rolled forward, or needs a person.
 //
 // Roll back looks at all targets first, then undoes:
 //

@@ -32,7 +32,7 @@ func (e *engine) drain(ctx context.Context, home place, j *journal) (moved int64
 		}
 	}
 	for i := range j.Targets {
-		if tg := &j.Targets[i]; tg.Role == roleArchive && tg.Mode == modeReplace && tg.Existed {
+		if tg := &j.Targets[i]; tg.Role == roleArchive && tg.Mode == modeReplace && tg.Existed && !tg.unmarked {
 			more, err := e.drainPrior(ctx, home, j, tg)
 			return moved + more, err
 		}

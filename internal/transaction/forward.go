@@ -239,7 +239,7 @@ func (e *engine) addAgain(home, p place, tg *target, f storefs.File, input store
 	if err != nil {
 		return err
 	}
-	if stand, err := e.standing(home, p, tg, f, info.Size); err == nil && stand == atEnd {
+	if stand, err := e.standing(home, p, tg, f, info.Size); err == nil && stand == atEnd && !tg.unmarked {
 		// Best is to begin anew. An audit has one block of ours, so there a last look must do.
 		err := e.cutBack(f, p, info.Size, tg.Size, tg.Role == roleAudit)
 		if err != nil && !errors.As(err, new(*staysError)) {

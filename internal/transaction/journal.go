@@ -60,6 +60,8 @@ type target struct {
 	Bytes   int64    `json:"bytes"`    // how many bytes are added, the joint not counted
 	SHA256  string   `json:"sha256"`   // of these
 	NextIno uint64   `json:"next_ino"` // replace: of the file that takes the place
+
+	unmarked bool // no pointer beside it leads to this journal: nothing may be taken from it
 }
 
 const (

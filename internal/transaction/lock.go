@@ -232,7 +232,7 @@ func (s *lockSet) mayHideChange(path string, info storefs.Info) bool {
 	}
 	for _, h := range s.held {
 		if h.path == path {
-			return info.ModNanos >= h.info.ModNanos
+			return max(info.ModNanos, info.ChangeNano) >= h.info.ModNanos
 		}
 	}
 	return true

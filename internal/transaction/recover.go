@@ -204,7 +204,7 @@ func (e *engine) removeSides(p place, suffixes []string) (removed bool, err erro
 
 // settleJournal finishes or undoes the run that left the journal.
 func (e *engine) settleJournal(ctx context.Context, home place, j *journal, result *RecoverResult) error {
-	if err := e.checkPointers(home, j); err != nil {
+	if err := e.markTargets(home, j); err != nil {
 		return err
 	}
 	committed, err := e.isCommitted(home, j)
@@ -266,6 +266,9 @@ func (e *engine) cleanUp(home place, j *journal) error {
 		return err
 	}
 	for _, tg := range j.Targets {
+		if tg.unmarked {
+			continue
+		}
 		if _, err := e.removeSides(tg.Path.place(home), targetSides); err != nil {
 			return err
 		}

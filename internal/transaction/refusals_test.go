@@ -130,7 +130,7 @@ func TestPlantedJournalNeedsAPerson(t *testing.T) {
 	for name, plant := range map[string]func(){
 		"can be written by others": func() { _ = os.WriteFile(path, note, 0o600); _ = os.Chmod(path, 0o666) },
 		"is damaged":               func() { _ = os.WriteFile(path, append(note, 'x'), 0o600) },
-		"moved or copied":          func() { _ = os.WriteFile(path, note, 0o600) },
+		"concerns it":              func() { _ = os.WriteFile(path, note, 0o600) },
 		"did not write": func() {
 			mark, _ := encodeNote(&pointer{Version: 1, Home: "store"})
 			_ = os.WriteFile(path, note, 0o600)

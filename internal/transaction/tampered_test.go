@@ -110,8 +110,8 @@ func TestArchiveCutInPlace(t *testing.T) {
 	s.needsPerson("was changed in place")
 }
 
-// A journal without its mark beside the archive, as in a copy of the store,
-// leaves the archive alone.
+// A journal without its mark beside the archive, as in a copy of the store, takes
+// nothing from the archive: its run is finished.
 func TestJournalOfACopy(t *testing.T) {
 	s := openShop(t)
 	s.put("archive", "earlier\n")
@@ -119,7 +119,14 @@ func TestJournalOfACopy(t *testing.T) {
 	if err := os.Remove(s.side("archive", pendingSuffix)); err != nil {
 		t.Fatal(err)
 	}
-	s.needsPerson("one of them was moved or copied")
+	archive := s.get("archive")
+	if err := s.recover(); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := s.get("store"), record("a", true)+"\n"+record("c", true)+"\n"; got != want || s.get("archive") != archive {
+		t.Errorf("store %q, archive %q", got, s.get("archive"))
+	}
+	s.noneLeft()
 }
 
 // What was staged is not used if it is no longer what it was.

@@ -33,6 +33,9 @@ func (e *engine) planUndo(ctx context.Context, home place, tg *target, evenInUse
 	if err != nil {
 		return nil, err
 	}
+	if placed := tg.Mode == modeReplace && info.Ino == tg.NextIno; tg.unmarked && (placed || tg.Mode == modeAppend && info.Size > tg.Size) {
+		return nil, &staysError{text: fmt.Sprintf("nothing beside %s %s says that an unfinished sweep of %s concerns it", tg.Role, show(p.path), show(home.path))}
+	}
 	if tg.Mode == modeReplace {
 		return e.planRestore(p, tg, f, info, evenInUse)
 	}

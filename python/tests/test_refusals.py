@@ -214,7 +214,7 @@ def test_no_foreign_journal_is_followed(home: Path) -> None:
             lambda: journal.write_bytes(_journal.encode(replace(good, home=_journal.Name("x")))),
             "it belongs to x",
         ),
-        "copied": (lambda: journal.write_bytes(_journal.encode(good)), "one of them was moved or copied"),
+        "copied": (lambda: journal.write_bytes(_journal.encode(good)), "concerns it, and the sweep cannot be finished"),
         "victim": (
             lambda: mark() and journal.write_bytes(_journal.encode(good)),
             "is not the file that an unfinished sweep of",

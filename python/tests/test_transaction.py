@@ -6,6 +6,7 @@ import ctypes
 import hashlib
 import multiprocessing
 import os
+import subprocess
 import sys
 import threading
 from typing import TYPE_CHECKING, Any
@@ -324,13 +325,39 @@ def test_root_without_cap_lease_sees_who_writes(tmp_path: Path) -> None:
             seen.append(file.has_writers())
             with store.open("ab"):
                 seen.append(file.has_writers())
+            seen.append(_file_user())
         finally:
             file.close()
 
     thread = threading.Thread(target=look)
     thread.start()
     thread.join()
-    assert seen == [0, 0, False, True]
+    assert seen == [0, 0, False, True, 0]
+
+
+def _file_user() -> int:
+    """Return whose rights to files this thread has."""
+    with open("/proc/thread-self/status", encoding="ascii") as status:
+        return next(int(line.split()[4]) for line in status if line.startswith("Uid:"))
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="mounts a file")
+@pytest.mark.skipif(sys.platform != "linux", reason="mounts of Linux")
+def test_append_refuses_a_mounted_file_that_was_replaced(tmp_path: Path) -> None:
+    """A store that is mounted as a single file keeps what a sweep outside replaced: nothing is written there."""
+    store, mounted = tmp_path / "store", tmp_path / "mounted"
+    store.write_bytes(b"")
+    mounted.touch()
+    if subprocess.run(["mount", "--bind", str(store), str(mounted)], check=False).returncode:  # noqa: S607
+        pytest.skip("no mount is allowed here")
+    try:
+        jsonl.append(mounted, {"id": "a"})
+        (tmp_path / "new").write_bytes(b"")
+        (tmp_path / "new").replace(store)
+        with pytest.raises(Refused, match="mount its directory, not the file"):
+            jsonl.append(mounted, {"id": "b"})
+    finally:
+        subprocess.run(["umount", str(mounted)], check=True)  # noqa: S607
 
 
 def test_a_long_line_is_one_piece(tmp_path: Path) -> None:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from recolva import _ranges, _system
 from recolva._json_syntax import RecordFault
 from recolva._locks import Deadline, open_locked
-from recolva._places import Path, Place
+from recolva._places import Path, Place, show
 from recolva._record_rules import check_object
-from recolva.errors import InvalidArgument, InvalidArgumentType
+from recolva.errors import InvalidArgument, InvalidArgumentType, Refused
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -38,7 +38,10 @@ def append_all(path: Path, records: Iterable[Mapping[str, Any] | bytes], *, lock
     flags, mode = _system.APPEND | os.O_CREAT, 0o666  # less the umask, as any new file
     file = open_locked(system, place, Deadline(system, lock_timeout), flags, mode)
     try:
-        size = file.info().size
+        info = file.info()
+        if info.links == 0:  # its name here is a mount, which keeps what a sweep outside has replaced
+            raise Refused(f"{show(place.path)} was replaced where it comes from: mount its directory, not the file")
+        size = info.size
         joint = b"\n" if _ranges.ends_open(file, size) else b""
         _write(file, size, joint + lines)
     finally:

@@ -43,7 +43,7 @@ class Mover:
         if self._journal.drain is None or self._journal.drain.source == "old":
             self._drain_input()
         for target in self._journal.targets or []:
-            if target.role == "archive" and target.mode == "replace" and target.existed:
+            if target.role == "archive" and target.mode == "replace" and target.existed and not target.unmarked:
                 self._drain_prior(target)
 
     def _drain_input(self) -> None:

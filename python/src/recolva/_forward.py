@@ -121,7 +121,7 @@ class Forward:
         engine, audit = self._engine, target.role == "audit"
         staged = open_staged(engine, self._home, target)
         try:
-            if standing(engine, self._home, place, target, file) == AT_END:
+            if standing(engine, self._home, place, target, file) == AT_END and not target.unmarked:
                 # Best is to begin anew. An audit has one block of ours, so there a last look must do.
                 with suppress(StaysError):
                     cut_back(file, place, file.info().size, target.size, even_in_use=audit)

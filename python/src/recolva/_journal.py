@@ -78,6 +78,8 @@ class Target:
     next_ino: Inode = 0
     """Replace: of the file that takes the place."""
 
+    unmarked = False  # not a member: no pointer beside it leads to this journal, so nothing may be taken from it
+
     @property
     def added(self) -> int:
         """How much longer the commit makes the file."""

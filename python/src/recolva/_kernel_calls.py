@@ -73,7 +73,7 @@ def _set_lease(fd: int, kind: int) -> None:
     """Ask for a lease, as the owner of the file where it is denied to us.
 
     The kernel gives leases to the owner and to who has CAP_LEASE, which root in a container may
-    lack. The change of user holds for files, on this thread only.
+    lack.
     """
     import fcntl  # noqa: PLC0415
 
@@ -83,11 +83,33 @@ def _set_lease(fd: int, kind: int) -> None:
         library = _library()
         if library is None:
             raise
+        failure = _as_owner(library, fd, kind)
+        if failure is not None:
+            raise failure from None
+
+
+def _as_owner(library: Any, fd: int, kind: int) -> Optional[OSError]:
+    """Ask for a lease with the rights of the file's owner; return why it was denied, if it was.
+
+    The change of user holds for one thread, which ends with it: no interrupt and no signal
+    handler, which run in the main thread, ever has these rights.
+    """
+    import fcntl  # noqa: PLC0415
+    import threading  # noqa: PLC0415
+
+    failures: list[OSError] = []
+
+    def ask() -> None:
         library.setfsuid(os.fstat(fd).st_uid)  # it never says whether it could
         try:
             fcntl.fcntl(fd, fcntl.F_SETLEASE, kind)
-        finally:
-            library.setfsuid(os.geteuid())
+        except OSError as error:
+            failures.append(error)
+
+    thread = threading.Thread(target=ask)
+    thread.start()
+    thread.join()
+    return failures[0] if failures else None
 
 
 def reserve(fd: int, position: int, size: int) -> None:

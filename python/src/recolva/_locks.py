@@ -153,7 +153,7 @@ class LockFiles:
         in which its lock file was signed.
         """
         signed = next((held.info for held in self.held if held.place == place), None)
-        return signed is None or info.modified_ns >= signed.modified_ns
+        return signed is None or max(info.modified_ns, info.changed_ns) >= signed.modified_ns
 
     def check_held(self) -> None:
         """Refuse to go on when somebody has taken a lock file away: another run may have begun."""

@@ -158,7 +158,7 @@ class Settler:
             raise
 
     def _settle_journal(self, home: Place, journal: Journal, result: Recovery) -> None:
-        self._check_pointers(home, journal)
+        self._mark_targets(home, journal)
         if self.is_committed(home, journal):
             self._verify_targets(home, journal)
             self._system.sync_directory(home.directory)  # the rename may be visible without being durable
@@ -170,24 +170,21 @@ class Settler:
             result.committed += finished
             result.rolled_back += not finished
 
-    def _check_pointers(self, home: Place, journal: Journal) -> None:
-        """Make sure that the pointer beside each target leads to this journal.
+    def _mark_targets(self, home: Place, journal: Journal) -> None:
+        """Find out which targets have no pointer to this journal beside them.
 
-        It was there before the journal, and goes after it. A copy of the store, with its
-        journal, must not touch the archive of the original.
+        It was there before the journal, and goes after it. The journal may be a copy, and the
+        target the original's; or somebody took the pointer for a stale one where its home could
+        not be seen. Nothing may be taken from such a target, and nothing that lies beside it is
+        ours to remove.
         """
         own = self._system.lookup(home.side(JOURNAL))
         for target in journal.targets or []:
             place = place_of(target.path, home)
-            if place == home:
-                continue
-            pointed = self._notes.pointer(place)
-            note = None if pointed is None else self._system.lookup(pointed.side(JOURNAL))
-            if own is None or note is None or not note.same_file(own):
-                text = (
-                    f"says that an unfinished sweep of {show(home.path)} concerns it: one of them was moved or copied"
-                )
-                raise NeedsRecovery(f"nothing beside {target.role} {show(place.path)} {text}")
+            if place != home:
+                pointed = self._notes.pointer(place)
+                note = None if pointed is None else self._system.lookup(pointed.side(JOURNAL))
+                target.unmarked = own is None or note is None or not note.same_file(own)
 
     def is_committed(self, home: Place, journal: Journal) -> bool:
         """Tell whether the input of a run was replaced."""
@@ -327,7 +324,8 @@ class Settler:
         """Remove what a run left, its journal being gone for good."""
         self._remove_sides(home, HOME_SIDES)
         for target in journal.targets or []:
-            self._remove_sides(place_of(target.path, home), TARGET_SIDES)
+            if not target.unmarked:
+                self._remove_sides(place_of(target.path, home), TARGET_SIDES)
 
 
 def recover_at(engine: Engine, path: str) -> Recovery:

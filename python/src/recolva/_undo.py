@@ -45,6 +45,10 @@ class Undo:
                 raise self._stuck(target, place, "is missing, and {} must be cut from it") from None
             return lambda: system.sync_directory(place.directory)
         info = file.info()
+        placed = info.inode == target.next_ino if target.mode == "replace" else info.size > target.size
+        if target.unmarked and placed:
+            text = f"says that an unfinished sweep of {show(self._home.path)} concerns it"
+            raise StaysError(f"nothing beside {target.role} {show(place.path)} {text}")
         if target.mode == "replace":
             return self._plan_restore(target, place, file, info)
         if target.existed and info.inode != target.ino:
