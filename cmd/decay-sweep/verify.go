@@ -62,6 +62,9 @@ func runVerify(ctx context.Context, p *program, o *options) error {
 			p.note(fmt.Sprintf("%d of %d runs %s: %s", n, len(report.Runs), v.Label(), ledger.VerdictTexts[v]))
 		}
 	}
+	if report.Unclaimed > 0 {
+		p.note(fmt.Sprintf("the archive also holds %d lines that no run of this audit put there", report.Unclaimed))
+	}
 	if err := p.result(report.AppendJSON(nil)); err != nil {
 		return err
 	}

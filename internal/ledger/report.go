@@ -77,12 +77,13 @@ type Report struct {
 	Counts     map[Verdict]int
 	Backup     string // the run before which the store was as the backup is
 	Backed     bool   // there was a backup
+	Unclaimed  int64  // lines in the archive that no run put there, or -1 if that is not known
 	Consistent bool   // nothing is wrong
 }
 
 // report sums the walk up.
 func (w *walk) report() *Report {
-	r := &Report{Runs: w.states, Counts: map[Verdict]int{}, Backup: w.backupAt, Backed: w.backup != nil}
+	r := &Report{Runs: w.states, Counts: map[Verdict]int{}, Backup: w.backupAt, Backed: w.backup != nil, Unclaimed: w.unclaimed}
 	own := false
 	for i := range w.states {
 		s := &w.states[i]
@@ -120,7 +121,11 @@ func (r *Report) AppendJSON(dst []byte) []byte {
 		}
 		dst = f.appendJSON(dst)
 	}
-	dst = fmt.Appendf(dst, `],"more_findings":%d,"by_run":[`, r.More)
+	dst = fmt.Appendf(dst, `],"more_findings":%d`, r.More)
+	if r.Unclaimed >= 0 {
+		dst = canon.AppendInt(append(dst, `,"unclaimed":`...), r.Unclaimed)
+	}
+	dst = append(dst, `,"by_run":[`...)
 	for i, s := range r.Runs {
 		if i > 0 {
 			dst = append(dst, ',')

@@ -40,6 +40,9 @@ func Verify(ctx context.Context, job VerifyJob) (*Report, error) {
 	if err := w.back(); err != nil {
 		return nil, err
 	}
+	if err := w.countUnclaimed(); err != nil {
+		return nil, err
+	}
 	if w.files[0].Changed(true) || w.files[1].Changed(false) || w.files[2].Changed(false) {
 		return nil, &transaction.Error{Class: transaction.Refused, Err: errors.New("the files were changed while they were verified: try again")}
 	}
@@ -79,6 +82,8 @@ type walk struct {
 	known    known
 	attested bool // a later run saw the store as it was, or what became of it
 	holes    bool // the archive lacks records that came back, nobody knows where
+
+	unclaimed int64 // see Report
 }
 
 // known remembers a digest of the store's first bytes, so that runs that
@@ -168,6 +173,23 @@ func (w *walk) back() error {
 		w.tidy()
 	}
 	return nil
+}
+
+// countUnclaimed counts what is left of the archive when all runs are undone: it
+// was there before the audit, comes from elsewhere, or is there twice.
+func (w *walk) countUnclaimed() error {
+	w.unclaimed = -1
+	if w.holes || slices.ContainsFunc(w.states, func(s RunState) bool { return s.Verdict == Faulty }) {
+		return nil
+	}
+	lines := newLineReader(w.archive.section(0, w.archive.Bytes))
+	for w.unclaimed = 0; ; w.unclaimed++ {
+		if err := lines.copyTo(io.Discard); err == io.EOF {
+			return nil
+		} else if err != nil {
+			return err
+		}
+	}
 }
 
 // storeStarts reports whether the store is known to have begun with d.
