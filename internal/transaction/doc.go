@@ -273,6 +273,11 @@
 // A new archive that is given another name between a kill in the commit and the
 // recovery keeps its records, which stay in the store too.
 //
+// Nobody else is let in while a file is cut, but the kernel ends this after 45
+// seconds (lease-break-time): a recovery that is stopped for longer between its
+// last look and the cut, as by a frozen container, cuts off what was appended by
+// then.
+//
 // Who removes a lock file while it is held loses nothing: the sweep that holds
 // it stops, or its files need a person.
 //
