@@ -149,6 +149,7 @@ func TestPlantedJournalNeedsAPerson(t *testing.T) {
 		}
 		_ = os.RemoveAll(path)
 		_ = os.Remove(s.path("j"))
+		_ = os.Remove(s.path(".victim.recolva-pending"))
 	}
 }
 
