@@ -2,6 +2,7 @@ package transaction
 
 import (
 	"context"
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -92,6 +93,32 @@ func TestRecoveryOverABindMount(t *testing.T) {
 			}
 		}
 	}
+}
+
+// A killed run that had changed nothing does not bind its store to a disk that is read-only by now.
+func TestHintOnAReadOnlyDisk(t *testing.T) {
+	if runtime.GOOS != "linux" || os.Geteuid() != 0 {
+		t.Skip("mounting needs Linux and root")
+	}
+	s := openShop(t)
+	disk := t.TempDir()
+	if out, err := exec.Command("mount", "-t", "tmpfs", "none", disk).CombinedOutput(); err != nil {
+		t.Skipf("no mount is allowed here: %v: %s", err, out)
+	}
+	t.Cleanup(func() { _ = exec.Command("umount", disk).Run() })
+	elsewhere := placeAt(filepath.Join(disk, "archive"))
+	if err := os.WriteFile(elsewhere.side(lockSuffix), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.put(".store.recolva-lock", fmt.Sprintf(`{"pid":1,"with":[%q]}`+"\n", elsewhere.path))
+	if out, err := exec.Command("mount", "-o", "remount,ro", disk).CombinedOutput(); err != nil {
+		t.Skipf("no mount is allowed here: %v: %s", err, out)
+	}
+	if err := s.recover(); err != nil {
+		t.Errorf("recovery: %v", err)
+	}
+	s.mustSweep()
+	s.noneLeft()
 }
 
 // A directory that is mounted twice gives every file two names that no path reveals.

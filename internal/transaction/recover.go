@@ -63,7 +63,7 @@ func (e *engine) settle(ctx context.Context, places []place, result *RecoverResu
 }
 
 // tied adds to places the homes that their pointers name, the targets of the
-// journals at these places, and the hints whose directory is there.
+// journals at these places, and the hints beside which something is left.
 func (e *engine) tied(places, hints []place) ([]place, error) {
 	out := slices.Clone(places)
 	add := func(p place) {
@@ -72,7 +72,7 @@ func (e *engine) tied(places, hints []place) ([]place, error) {
 		}
 	}
 	for _, p := range hints {
-		if _, exists, err := e.lookup(p.dir); err == nil && exists {
+		if e.leftBeside(p) {
 			add(p)
 		}
 	}
@@ -98,6 +98,21 @@ func (e *engine) tied(places, hints []place) ([]place, error) {
 		}
 	}
 	return out, nil
+}
+
+// leftBeside tells whether a killed run left something beside a place that its
+// lock file only names, for it to be removed: not where it cannot be, as on a disk
+// that is read-only by now.
+func (e *engine) leftBeside(p place) bool {
+	lock, err := e.fs.OpenFile(p.side(lockSuffix), os.O_RDWR|os.O_APPEND, 0)
+	if err == nil {
+		_ = lock.Close()
+		return true
+	}
+	return errors.Is(err, fs.ErrNotExist) && slices.ContainsFunc(append([]string{journalSuffix}, allSides...), func(suffix string) bool {
+		_, exists, err := e.lookup(p.side(suffix))
+		return err == nil && exists
+	})
 }
 
 // samePlace tells whether two paths are one place, be it by a directory that is

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -158,3 +160,22 @@ def test_a_change_in_one_tick_before_replacing(home: Path, monkeypatch: pytest.M
         with pytest.raises(Refused, match="was changed meanwhile"):
             transaction.commit(None, None)
         assert contents(home) == {"store.jsonl": OLD + NEW, "archive.jsonl": changed}
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="mounts a disk")
+@pytest.mark.skipif(sys.platform != "linux", reason="mounts of Linux")
+def test_a_hint_on_a_read_only_disk(home: Path) -> None:
+    """A killed run that had changed nothing does not bind its store to a disk that is read-only by now."""
+    disk = home / "disk"
+    disk.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "none", str(disk)], check=False).returncode:  # noqa: S607
+        pytest.skip("no mount is allowed here")
+    try:
+        side(disk, "archive.jsonl", "lock").touch()
+        side(home, "store.jsonl", "lock").write_text(f'{{"pid":1,"with":["{disk}/archive.jsonl"]}}\n')
+        subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)  # noqa: S607
+        jsonl.recover(home / "store.jsonl")
+        archive(home)
+    finally:
+        subprocess.run(["umount", str(disk)], check=True)  # noqa: S607
+    assert (home / "store.jsonl").read_bytes() == NEW

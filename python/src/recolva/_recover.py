@@ -14,11 +14,11 @@ from recolva._drain import Mover
 from recolva._forward import Forward
 from recolva._journal import Journal, OldInput, Target, place_of
 from recolva._locks import BusyError, LockFiles, lock_all
-from recolva._places import HOME_SIDES, JOURNAL, NEW, TARGET_SIDES, Place, show
+from recolva._places import HOME_SIDES, JOURNAL, LOCK, NEW, TARGET_SIDES, Place, show
 from recolva._ranges import CutError, sha256
 from recolva._replace import UnconfirmedError
 from recolva._standing import compare_lines, open_staged
-from recolva._system import READ
+from recolva._system import APPEND, READ
 from recolva._undo import StaysError, Undo, added_intact, plan_all
 from recolva.errors import CommittedUncertain, NeedsRecovery, Refused
 
@@ -81,7 +81,7 @@ class Settler:
                 self._engine.data.release_all()
 
     def _tied(self, places: Sequence[Place], hints: Sequence[Place]) -> list[Place]:
-        """Add the homes that pointers name, the targets of journals, and hints whose directory exists."""
+        """Add the homes that pointers name, the targets of journals, and hints beside which something is left."""
         found = list(places)
 
         def add(place: Place) -> None:
@@ -89,7 +89,7 @@ class Settler:
                 found.append(place)
 
         for place in hints:
-            if self._system.lookup(place.directory) is not None:
+            if self._left_beside(place):
                 add(place)
         for place in places:
             journal = self._notes.journal(place)
@@ -102,6 +102,20 @@ class Settler:
                     raise NeedsRecovery(f"{show(place.path)} {text}")
                 add(home)
         return found
+
+    def _left_beside(self, place: Place) -> bool:
+        """Tell whether a killed run left something beside a place that its lock file only names.
+
+        It is to be removed: not where it cannot be, as on a disk that is read-only by now.
+        """
+        try:
+            self._system.open(place.side(LOCK), APPEND).close()
+        except FileNotFoundError:
+            sides = (JOURNAL, *TARGET_SIDES, *HOME_SIDES)
+            return any(self._system.lookup(place.side(side)) is not None for side in sides)
+        except OSError:
+            return False
+        return True
 
     def _same_place(self, one: Place, other: Place) -> bool:
         """Tell whether two paths are one place, be it by a directory that is mounted twice."""
