@@ -93,7 +93,7 @@ func hintFor(err error) string {
 	case errors.As(err, &m):
 		return m.hint
 	case transaction.ClassOf(err) == transaction.NeedsPerson:
-		return "nothing was touched; decay-sweep recover --help says what can be done"
+		return "nothing is lost; decay-sweep recover --help says what can be done"
 	case errors.As(err, &pending):
 		return "decay-sweep recover --input FILE settles it"
 	case errors.As(err, &units) && units.Many < units.Scanned:

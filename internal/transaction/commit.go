@@ -98,7 +98,7 @@ func (t *Transaction) lockFiles(ctx context.Context) error {
 	deadline := t.deadline()
 	for _, m := range members {
 		if m.role == roleInput {
-			if err := t.lockInput(ctx); err != nil {
+			if err := t.lockOpen(ctx, t.input.file, t.home()); err != nil {
 				return err
 			}
 			continue
@@ -106,23 +106,6 @@ func (t *Transaction) lockFiles(ctx context.Context) error {
 		_, err := t.data.get(ctx, m.place, deadline)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("%s %s: %w", m.role, show(m.path), bare(err))
-		}
-	}
-	return nil
-}
-
-func (t *Transaction) lockInput(ctx context.Context) error {
-	deadline := t.deadline()
-	for !t.skips(lockData) {
-		got, err := t.input.file.TryLock()
-		if err != nil {
-			return fmt.Errorf("cannot lock %s: %w", show(t.home().path), bare(err))
-		}
-		if got {
-			break
-		}
-		if err := t.waitLocked(ctx, t.home(), deadline); err != nil {
-			return err
 		}
 	}
 	return nil

@@ -1,8 +1,6 @@
 package transaction
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -60,12 +58,11 @@ func (e *engine) checkIsOld(home place, j *journal) error {
 
 // startsWith tells whether the first bytes of f have a sum.
 func (e *engine) startsWith(f storefs.File, bytes int64, want string) (bool, error) {
-	sum := sha256.New()
-	err := e.copyRange(sum, f, 0, bytes)
+	sum, err := e.sumOf(f, 0, bytes)
 	if errors.Is(err, io.ErrUnexpectedEOF) {
 		return false, nil
 	}
-	return hex.EncodeToString(sum.Sum(nil)) == want, err
+	return sum == want, err
 }
 
 // checkIntact makes sure that nobody changed the new input in place after a

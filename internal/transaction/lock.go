@@ -333,6 +333,23 @@ func (e *engine) lockCurrent(f storefs.File, p place) (bool, error) {
 	return exists && current.SameFile(info), err
 }
 
+// lockOpen takes the data lock by an open file, waiting as long as for any lock.
+func (e *engine) lockOpen(ctx context.Context, f storefs.File, p place) error {
+	for deadline := e.deadline(); !e.skips(lockData); {
+		got, err := f.TryLock()
+		if err != nil {
+			return fmt.Errorf("cannot lock %s: %w", show(p.path), bare(err))
+		}
+		if got {
+			break
+		}
+		if err := e.waitLocked(ctx, p, deadline); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func (e *engine) waitLocked(ctx context.Context, p place, deadline time.Duration) error {
 	if e.fs.Now() >= deadline {
 		return refusedf("%s is busy: another process keeps it locked (waited %s)", show(p.path), e.opts.LockTimeout)

@@ -180,14 +180,7 @@ func (e *engine) awaitRun(ctx context.Context, home place) error {
 		return err
 	}
 	defer f.Close()
-	for deadline := e.deadline(); ; {
-		if got, err := f.TryLock(); got || err != nil || e.skips(lockData) {
-			return err
-		}
-		if err := e.waitLocked(ctx, home, deadline); err != nil {
-			return err
-		}
-	}
+	return e.lockOpen(ctx, f, home)
 }
 
 var (

@@ -2,6 +2,7 @@ package transaction
 
 import (
 	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"hash"
@@ -237,6 +238,13 @@ func (e *engine) copyRange(dst io.Writer, src storefs.File, from, to int64) erro
 		from += int64(n)
 	}
 	return nil
+}
+
+// sumOf returns the sum of src[from:to) as the journal writes it.
+func (e *engine) sumOf(src storefs.File, from, to int64) (string, error) {
+	sum := sha256.New()
+	err := e.copyRange(sum, src, from, to)
+	return hex.EncodeToString(sum.Sum(nil)), err
 }
 
 // readFull fills p from off; a file that ends before is an error.

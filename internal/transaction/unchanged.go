@@ -1,8 +1,6 @@
 package transaction
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -38,15 +36,14 @@ func (t *Transaction) sumReplaced() error {
 		if err != nil {
 			return fmt.Errorf("%s %s: %w", m.role, show(m.path), bare(err))
 		}
-		sum := sha256.New()
-		err = errors.Join(t.copyRange(sum, f, 0, m.info.Size), f.Close())
+		m.sum, err = t.sumOf(f, 0, m.info.Size)
+		err = errors.Join(err, f.Close())
 		if errors.Is(err, io.ErrUnexpectedEOF) {
 			err = refusedf("%s %s was changed meanwhile", m.role, show(m.path))
 		}
 		if err != nil {
 			return err
 		}
-		m.sum = hex.EncodeToString(sum.Sum(nil))
 	}
 	return nil
 }

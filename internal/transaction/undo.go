@@ -1,10 +1,7 @@
 package transaction
 
 import (
-	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -207,12 +204,8 @@ func (e *engine) addedIntact(f storefs.File, tg *target) (bool, error) {
 		}
 		at++
 	}
-	sum := sha256.New()
-	if err := e.copyRange(sum, f, at, at+tg.Bytes); err != nil {
-		return false, err
-	}
-	want, err := hex.DecodeString(tg.SHA256)
-	return bytes.Equal(sum.Sum(nil), want), err
+	sum, err := e.sumOf(f, at, at+tg.Bytes)
+	return err == nil && sum == tg.SHA256, err
 }
 
 // planUnplaced leaves a target as it is in whose place the staged file is not:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Optional
 from recolva import _ranges
 from recolva._audit import NOTHING
 from recolva._journal import VERSION, Journal, NewInput, OldInput, Target, name_from
+from recolva._locks import lock_open
 from recolva._places import Member, refused_links, show
 from recolva._replace import check_still_there
 from recolva._stage import Final, Last, RunLine, Staged, cut_text, opened
@@ -45,8 +46,7 @@ def _lock_files(t: Transaction) -> None:
     deadline = t.deadline()
     for member in sorted(t.members.changing(), key=_order):
         if member.role == "input":
-            while not t.input.file.try_lock():
-                deadline.wait(f"{show(t.home.path)} is busy: another process keeps it locked")
+            lock_open(t.input.file, t.home, deadline)
         else:
             with suppress(FileNotFoundError):
                 t.data.get(member.place, deadline)

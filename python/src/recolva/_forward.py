@@ -58,7 +58,7 @@ class Forward:
         second = self._system.lookup(self._home.side(OLD))
         if second is not None and second.inode != old.ino:
             raise NeedsRecovery(f"{show(self._home.side(OLD))} is another file")
-        if info.size < old.bytes or _ranges.sha256(store, 0, old.bytes) != old.sha256:
+        if not _ranges.starts_with(store, old.bytes, old.sha256):
             raise NeedsRecovery(f"{path} was rewritten since")
 
     def _targets(self, store: Optional[File]) -> None:

@@ -284,7 +284,17 @@ def open_locked(system: System, place: Place, deadline: Deadline, flags: int = A
                 file.close()
         if locked and file is not None:
             return file
-        deadline.wait(f"{show(place.path)} is busy: another process keeps it locked")
+        _wait(place, deadline)
+
+
+def lock_open(file: File, place: Place, deadline: Deadline) -> None:
+    """Take the data lock by an open file, waiting as long as for any lock."""
+    while not file.try_lock():
+        _wait(place, deadline)
+
+
+def _wait(place: Place, deadline: Deadline) -> None:
+    deadline.wait(f"{show(place.path)} is busy: another process keeps it locked")
 
 
 def _lock_current(system: System, place: Place, file: File) -> bool:

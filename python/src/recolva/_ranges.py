@@ -47,6 +47,14 @@ def sha256(file: File, start: int, end: int) -> str:
     return digest.hexdigest()
 
 
+def starts_with(file: File, size: int, wanted: str) -> bool:
+    """Tell whether the first `size` bytes are there and have a sum."""
+    try:
+        return sha256(file, 0, size) == wanted
+    except CutError:
+        return False
+
+
 def ends_open(file: File, size: int) -> bool:
     """Tell whether the first `size` bytes end without a newline."""
     return size > 0 and read_full(file, size - 1, 1) != b"\n"

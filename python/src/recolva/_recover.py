@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 from recolva._drain import Mover
 from recolva._forward import Forward
 from recolva._journal import Journal, OldInput, Target, place_of
-from recolva._locks import BusyError, LockFiles, lock_all
+from recolva._locks import BusyError, LockFiles, lock_all, lock_open
 from recolva._places import HOME_SIDES, JOURNAL, LOCK, NEW, TARGET_SIDES, Place, show
-from recolva._ranges import CutError, sha256
+from recolva._ranges import CutError, starts_with
 from recolva._replace import UnconfirmedError
 from recolva._standing import compare_lines, open_staged
 from recolva._system import APPEND, READ
@@ -150,10 +150,8 @@ class Settler:
             file = self._system.open(home.path, READ)
         except FileNotFoundError:
             return
-        deadline = self._engine.deadline()
         try:
-            while not file.try_lock():
-                deadline.wait(f"{show(home.path)} is busy: another process keeps it locked")
+            lock_open(file, home, self._engine.deadline())
         finally:
             file.close()
 
@@ -225,7 +223,7 @@ class Settler:
         """
         file = self._system.open(home.path, READ)
         try:
-            same = file.info().size >= old.bytes and sha256(file, 0, old.bytes) == old.sha256
+            same = starts_with(file, old.bytes, old.sha256)
         finally:
             file.close()
         if not same:

@@ -73,7 +73,7 @@ def open_staged(engine: Engine, home: Place, target: Target) -> File:
     path = home.side(staged_name(target.role))
     file = engine.system.open(path, READ)
     try:
-        if file.info().size < target.bytes or _ranges.sha256(file, 0, target.bytes) != target.sha256:
+        if not _ranges.starts_with(file, target.bytes, target.sha256):
             text = f"is damaged: it is not what an unfinished sweep of {show(home.path)} staged"
             raise NeedsRecovery(f"{show(path)} {text}")
     except BaseException:
